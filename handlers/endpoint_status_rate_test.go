@@ -149,7 +149,7 @@ func TestStatusRateOff(t *testing.T) {
 }
 
 // noticesStore counts the statuses that the store took. A status that crosses another one is
-// refused first (rule 13), and then put again: that is one.
+// refused first (rule 10), and then put again: that is one.
 type noticesStore struct {
 	backend.Store
 	statuses atomic.Int64

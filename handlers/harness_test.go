@@ -120,7 +120,7 @@ func (s *site) enter(u presence.User) {
 // leave lets a user who came by enter leave, at once.
 func (s *site) leave(id presence.UserID) {
 	s.t.Helper()
-	ops := []backend.Op{{Kind: backend.OpDrop, User: presence.User{ID: id}, Holder: presence.Holder("elsewhere." + string(id))}}
+	ops := []backend.Op{{Kind: backend.OpRelease, User: presence.User{ID: id}, Holder: presence.Holder("elsewhere." + string(id))}}
 	if err := s.store.Apply(context.Background(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err; err != nil {
 		s.t.Fatal(err)
 	}

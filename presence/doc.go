@@ -30,8 +30,8 @@
 //     page views, or [HolderGrace] for the time after a connection closed.
 //   - visit: a node that hears a page's beats, while the page's connection is at another
 //     node, holds the user of the page for a TTL.
-//   - generation of a node: the name under which its leases stand in the store. After a loss of data
-//     the node begins the next one, and what has the earlier name ends.
+//   - word: what a node says of its pages of a user in a topic. Generation of a node: a number of its words. After a loss of
+//     data the node begins the next one, and what is left of those before ends.
 //   - moment: when something happened, told to the store as a duration until now. Revision:
 //     a number that is greater for each later choice of a user.
 //   - heartbeat of a lease: renews it, and never makes one. Heartbeat of a stream: the event that

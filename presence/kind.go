@@ -35,7 +35,7 @@ type Kind struct {
 	Bots bool
 }
 
-// Keep says what a store keeps of a topic beyond who is online (rules 15 to 17). It comes
+// Keep says what a store keeps of a topic beyond who is online (rule 9). It comes
 // with each backend.Batch, so a store needs no configuration. With the zero value the store keeps
 // only who is online.
 type Keep struct {

@@ -16,7 +16,7 @@ type Member struct {
 	// store's clock. It is zero unless the topic's [Kind] asks for it.
 	Active time.Time
 
-	// Idle is true if nobody is at any of the user's pages in the topic (rule 24 of backend.Store). A store
+	// Idle is true if nobody is at any of the user's pages in the topic (rule 6 of backend.Store). A store
 	// sets it beside the Status that the user chose. A track.Tracker sets it only for a user who is [Online],
 	// and then shows the Status [Idle].
 	Idle bool

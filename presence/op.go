@@ -6,7 +6,7 @@ import "strings"
 // holders that every store knows. A connection has a name of the same form.
 type Holder string
 
-// Holders that are not connections: see rules 5 and 6 of backend.Store.
+// Holders that are not connections: see rule 3 of backend.Store.
 const (
 	HolderWeb   Holder = "web"   // page views
 	HolderGrace Holder = "grace" // the time after a connection was released
@@ -27,7 +27,7 @@ func (h Holder) Node() string {
 
 // Process returns the name of the process that has the connection: everything before the last dot. It
 // consists of the node's name and an id that distinguishes the process from earlier ones of that node. It is
-// empty for the other holders. Each process has a lease of its own in the store (rule 23).
+// empty for the other holders. Each process has a lease of its own in the store (rule 7).
 func (h Holder) Process() string {
 	if !h.IsConnection() {
 		return ""

@@ -23,7 +23,7 @@ const (
 	Idle Status = "idle"
 )
 
-// Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of backend.Store).
+// Unseen reports whether a store keeps no last seen of a user with this status (rule 5 of backend.Store).
 // Such a status ends with a "-": "online-", "invisible-". A Tracker with a [Directory] writes these;
 // [ParseStatus] refuses them, so no user chooses one.
 func (s Status) Unseen() bool { return strings.HasSuffix(string(s), wire.UnseenMark) }

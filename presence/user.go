@@ -55,7 +55,7 @@ type User struct {
 	Visibility *Visibility
 
 	// Rev is the revision of the user's choice from which Status and Visibility come. A Tracker sets
-	// it. A topic keeps these two by the greatest Rev (rule 28 of backend.Store). 0: the user chose nothing.
+	// it. A topic keeps these two by the greatest Rev (rule 3 of backend.Store). 0: the user chose nothing.
 	Rev int64
 
 	// Hidden keeps the user out of presence altogether: nothing is recorded,
@@ -145,12 +145,6 @@ func (u User) SameProfile(v User) bool {
 func (u User) looksLike(v User) bool {
 	u.Status, v.Status = u.Status.Shown(), v.Status.Shown()
 	return u.SameProfile(v)
-}
-
-// StatusOnly reports whether a backend.OpUpdate with u changes the status and the visibility alone: all
-// other fields of the profile are empty.
-func (u User) StatusOnly() bool {
-	return u.Name == "" && u.Avatar == "" && u.URL == "" && u.Group == "" && len(u.Data) == 0
 }
 
 // A Profile has the fields of a [User] beside the ID and the status, with their names in the JSON of events.

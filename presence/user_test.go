@@ -38,9 +38,6 @@ func TestProfileIsWhole(t *testing.T) {
 		if u.SameProfile(presence.User{ID: "alice"}) {
 			t.Errorf("%s is not compared", field.Name)
 		}
-		if u.StatusOnly() {
-			t.Errorf("%s counts as a status alone", field.Name)
-		}
 		m := presence.Member{User: u}
 		var event presence.Profile
 		if err := json.Unmarshal(m.AppendJSON(nil), &event); err != nil {

@@ -54,6 +54,9 @@ func (s *Site) apply(kind backend.OpKind, user int) error {
 		Kind: kind, Holder: presence.Holder(fmt.Sprint("elsewhere.", user)), For: time.Hour,
 		User: presence.User{ID: idOf(user), Name: fmt.Sprint("Somebody ", user), URL: fmt.Sprint("/users/u", user)},
 	}
+	if kind == backend.OpRelease {
+		op.For = 0 // no grace
+	}
 	return s.store.Apply(context.Background(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})[0].Err
 }
 
@@ -78,7 +81,7 @@ func (s *Site) Churn(c Churn, cpu *time.Duration) error {
 			err = s.come()
 		} else {
 			s.oldest++
-			err = s.apply(backend.OpDrop, s.oldest)
+			err = s.apply(backend.OpRelease, s.oldest)
 		}
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import "time"
 // MaxConsumerStep is how many entries one [ConsumerStep] may name.
 const MaxConsumerStep = 500
 
-// A ConsumerState is who holds a consumer's record (rule 20). A record is a set of keys and values, which the
+// A ConsumerState is who holds a consumer's record (rule 11). A record is a set of keys and values, which the
 // store does not interpret. A holder is one call of track.Tracker.Deliver on one node. It holds the record for a
 // time, which each claim and each commit begin anew.
 //

@@ -25,7 +25,7 @@ type Diff struct {
 // A Departure is one user's leave.
 type Departure struct {
 	ID       presence.UserID
-	LastSeen time.Time // the last proof of life, not the moment of the sweep; zero: not told (rule 21)
+	LastSeen time.Time // the last proof of life, not the moment of the sweep; zero: not told (rule 5)
 }
 
 // A Snapshot is a topic's whole roster at one version.
@@ -53,7 +53,7 @@ type Counts struct {
 type Sighting struct {
 	Online   bool            // visible in the roster
 	Status   presence.Status // of a user who is online
-	Idle     bool            // of a user who is online: nobody is at any of the user's pages (rule 24)
+	Idle     bool            // of a user who is online: nobody is at any of the user's pages (rule 6)
 	LastSeen time.Time       // of a user who left; zero: unknown, online or unseen
 
 	// Holders are what holds a user who is online, in the order of their bytes: also a

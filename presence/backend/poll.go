@@ -8,13 +8,16 @@ import (
 
 // A Poll is what a node says, and asks, in [Store.Poll].
 type Poll struct {
-	// Process is the node's process. With no process and no term, a poll only asks.
+	// Process is the node's process, and Gen its generation. With no process and no term, a poll only asks.
 	Process string
+	Gen     int32
 
-	// Term is for how long the lease of the process lasts from now on (rule 23). A term of 0 ends the lease: the
-	// process has released what hung on it, and no sweep follows. With a negative term the process writes no more,
-	// and a sweep ends what hangs on it after that time.
+	// Term is for how long the lease of the process lasts from now on (rule 7). A term of 0 ends the lease: the
+	// process has released what hung on it, and no sweep of that follows.
 	Term time.Duration
+
+	// Before is for how long the generations before last from now on; 0: as it was said before.
+	Before time.Duration
 
 	// Mark is that of the latest answer; empty: there was none.
 	Mark string
@@ -23,7 +26,7 @@ type Poll struct {
 // Polled is the answer to a [Poll].
 type Polled struct {
 	// Alive is false if the store knew no lease of the process, or a sweep has begun to end what hangs on it:
-	// then the node must make its leases again, under another name.
+	// then the node must write what it holds again, in the next generation.
 	Alive bool
 
 	// Next is how long it takes until the next lease of any process lapses, if it is not renewed before; 0 or
@@ -42,7 +45,7 @@ type Polled struct {
 	Erasures bool
 }
 
-// Changes say which topics changed (rule 27). track.Tracker.Changes, joins and leaves for programs, is another thing.
+// Changes say which topics changed (rule 12). track.Tracker.Changes, joins and leaves for programs, is another thing.
 type Changes struct {
 	Mark   string           // for the next poll; empty: the store cannot tell
 	All    bool             // every topic may have changed, and Topics is empty: the mark is not known, or too old

@@ -15,103 +15,101 @@ import (
 //
 // Every store keeps these rules; the cases of presencetest cite their numbers.
 //
-//  1. A user is online in a topic exactly while at least one unexpired lease
-//     (topic, user, holder) exists. There is no counter of its own: a count
-//     changes only in the same atomic step as a lease.
-//  2. A join is announced when a user's leases go from none to one, a leave when
-//     they go from one to none. Each is announced exactly once in the whole fleet,
-//     whichever node sweeps, and however often. A user whose status is [presence.Invisible]
-//     is neither announced nor counted. To others turning invisible is leaving at that
-//     moment, also among those who were here lately: it is a proof of life (rule 7), and
-//     page views from before count on as those of a user who left. What the user does
-//     until turning visible, also a sign-out, changes nothing that others see. Nor does it
-//     if the last lease has just ended, by an operation before it in the step. Turning
-//     visible is a proof of life too, so that nothing is ever told of the time before. An
-//     OpUpdate with an Ago turned the user invisible that long ago, and after the join: the leave tells
-//     that moment.
-//     Example: Bob opens a stream at 10:00, which renews its lease every 15 s. He turns
-//     invisible at 10:07:05, views pages until 11:00 and signs out. The diff of 10:07:05
-//     has his leave, last seen at 10:07:05, and nothing changes at 11:00.
-//  3. A change of state and its diff are one atomic step. The step appends the diff
+//  1. A user is online in a topic exactly while something holds the user there (rule 3). There is no
+//     counter of its own: a count changes only in the same atomic step as what holds the user.
+//  2. A join is announced when a user comes into the roster, a leave when the user goes out of it, and an update
+//     when others see a change. A user is in the roster who is online, of whom the topic knows the profile, and whose status
+//     is not [presence.Invisible]. Each is announced exactly once in the whole fleet, whichever node sweeps, and however often.
+//     A change of state and its diff are one atomic step. The step appends the diff
 //     to the topic's log, with the id of the diff before it. A reader whose last id
 //     is not Prev has a gap: it reads the log, or a fresh snapshot if the log does
 //     not reach back to that id. Pages see ids. So the ids of a topic tell nothing of
 //     reserved topics: one sequence for both would have a gap where somebody who hides
 //     comes or goes.
-//  4. Times are the store's, never those of a node's clock.
-//  5. A heartbeat only ever lengthens a lease and never makes one. It reports a lease
-//     that is gone, or expired and not swept yet, as Unknown. An OpKeep does the same, with one
-//     exception: it makes that lease if an unexpired lease of another connection holds the user. A page view and
-//     a grace are no connections. A user for whom a lease is made so has not joined: nothing is
-//     announced, and the profile stays. A release ends its lease
-//     and holds the user for the grace in its place, under [presence.HolderGrace], so that a
-//     late heartbeat revives nothing. A drop ends its lease at once. Releasing or
-//     dropping a lease that does not exist does nothing. A lease that has expired is there
-//     until it is swept: its release holds the user for the grace. Apart from a sweep, only a
-//     step with a join, page view or sign-out of the user ends other expired leases: a
-//     release, drop or update after an outage must not show a user leave whose lease no
-//     node could renew yet.
-//     Example: Alice closes a tab as Redis hangs, and opens the next page at node b. A minute
-//     later Redis goes on, and takes the release of her old page first. Her lease expired
-//     meanwhile. The grace holds her until the join of the new page comes.
-//  6. A connection speaks for the page views before it. An OpJoin, or an OpKeep that is not Unknown, ends the web
-//     lease of a page view of its moment or before. A grace goes on. So a user who closes a tab is not online
-//     for minutes after. While a user has a lease, a page view makes no web lease if it is earlier than the
-//     user's latest join. Otherwise it does all that a page view does. The latest join is the greatest moment of an
-//     OpJoin or OpKeep since the step in which the user's leases began. It counts also after its own lease has
-//     ended. It is forgotten once a step leaves the user without a lease, or the last lease lapses.
-//     Example: Alice views a page at 12:00:00. Her node is busy, and writes that two seconds later. Her stream is
-//     opened at another node at 12:00:01, and closed at 12:01:00. She leaves after the grace.
-//  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
-//     release, a sign-out), not the moment of the sweep. It is kept for users who
-//     left, and trimmed by age and by number. A lease's length is the For of its join, or of the OpKeep
-//     that made it. An OpHeartbeat or OpKeep with a shorter For reports a proof of life that is
-//     older by the difference, and the lease keeps its length. An OpKeep with a longer For gives it that length.
-//     Whether a heartbeat with a longer For does so too is left open.
-//     A page view that is written late counts from when it was viewed: as last seen, as the
-//     Since of a user who was not there, as the activity of rule 15 and the minute of rule 16.
-//     A join that is written late is a proof of life of now, and a release one of its Ago.
-//     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
-//     the node says so by an OpKeep for 25 s. The last proof is still of 12:00:00, and
-//     the lease ends at 12:00:45.
-//  8. Ageing happens once a period in the whole fleet, however many crons run: the
-//     store checks and stamps its own time. After two periods without
-//     a call, the next call empties both sets.
-//  9. Work is bounded: a step touches one topic, and at most some hundred leases.
-//     A topic is the unit of order, so all of it is on one server.
-//     Within one period of its last user leaving, or a minute if that is longer, nothing
-//     remains of a topic but last seen, recent users (rule 15) and the peak (rule 17).
-//  10. A store that lost everything starts again from [Origin] with empty topics:
-//     heartbeats report Unknown, and the nodes join again.
-//  11. A guest counts once, in the current and the old set together. Up to [ExactGuests]
-//     guests are counted exactly, and OpForgetGuest takes a guest out at once. More
+//     To others, turning invisible is leaving, also among those who were here lately. The leave has the moment of the choice:
+//     page views from before count on as those of a user who left. What the user does until turning visible, also a sign-out,
+//     changes nothing that others see. Turning visible is a proof of life (rule 5), so that nothing is ever told of the time
+//     before.
+//     Example: Bob opens a stream at 10:00. He turns invisible at 10:07:05, views pages until 11:00 and signs out. The diff of
+//     10:07:05 has his leave, last seen at 10:07:05, and nothing changes at 11:00.
+//  3. An operation says what a node knows, and a store merges it with what it has: of each fact the greater value counts. So
+//     operations may come in any order, late, and several times, and in the end the same is known. Of a member of a topic a
+//     store knows
+//     - of each connection's [presence.Holder] the word with the greatest Op.Gen, and of those the greatest Op.Rev: an OpJoin or OpKeep, or an OpRelease;
+//     - the latest moment at which a page joined (Op.Joined);
+//     - the latest page view, and the grace that ends last;
+//     - the latest OpSignOut, and the latest OpSignOut or OpSignOff;
+//     - the choice, which is status and visibility, with the greatest [presence.User].Rev;
+//     - the profile of the latest join or page view.
+//     Of two words or choices with the same Rev the later one counts, and of two profiles of one moment too. From this follows what
+//     holds the member:
+//     - a connection whose word is no OpRelease, unless its latest page joined at the moment of the latest OpSignOut, or before;
+//     - a page view, unless a page joined at its moment or later, or the user signed out or off then;
+//     - a grace, unless the user signed out or off at its moment or later, or no page joined since the latest OpSignOut.
+//     Each until the end that the operation names. An OpHeartbeat moves the end of a connection's lease, and nothing else.
+//     A lease that is over goes by a sweep. Until then it keeps a member in the roster, and brings nobody there.
+//     An OpKeep has no profile: so it keeps whom another one listed, and lists nobody. What is known of a member is kept while
+//     something holds the member, and for ten seconds after that, if an operation ended it. So what comes
+//     late revives nobody, and the topic does not count as knowing the profile then.
+//     Example: Alice signs out at node a, whose call fails. She signs in again, and opens a stream at node b. The store takes the
+//     join of node b, and then the sign-out, which node a tells once more. She stays. Then it takes what node c, which did not
+//     hear of the sign-out, says of her old page: that holds nobody.
+//  4. Times are the store's, never those of a node's clock. A moment is told as how long ago it was: so it is later by as long as
+//     the call is under way. What a store gets to after the deadline of its call's context
+//     changes nothing. A store that is reached over a network may take its deadline by as much later as a call took lately.
+//     Example: Redis hangs from 12:00:00 to 12:01:00. Node A writes Alice's page, gives up after
+//     two seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and
+//     refuses it.
+//  5. Last seen is the last proof of life, not the moment of the sweep: of a lease that ended, the moment of the operation that
+//     made or moved it; of an OpRelease and a sign-out their moment. It is kept for users who left, and trimmed by age and by
+//     number. A page view that is written late counts from when it was viewed: as last seen, as the
+//     Since of a user who was not there, as the activity of rule 9 and the minute there.
+//     A user whose status ends with a "-", such as "online-", is unseen. A store treats
+//     the user as it does without the "-" ("invisible-" is invisible), but tells and
+//     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is
+//     kept from before goes, and the user is not among the names of rule 9. The status
+//     at the end of a step counts. Turning seen is a proof of life and an
+//     activity (rule 9), so that nothing is ever told of the time before.
+//     Example: Carol comes at 10:00 as "online" and leaves at 10:05: her last seen is
+//     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
+//     turns "invisible-": the diff has her leave without last seen. She turns "online"
+//     at 12:00, and her tab crashes at once: her last seen is 12:00.
+//  6. A user is idle in a topic exactly while all that holds the user there is idle: connections and graces whose word says so. A page
+//     view is not. Pages are those of connections alone. The store derives [presence.Member].Idle at the
+//     end of each step, a sweep's too. A change is an update in the step's diff. The status that the user chose stays.
+//     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
+//     first page: node a writes an OpKeep, and nothing is told. At 12:05 nobody is at the
+//     second either: node b writes an OpKeep, and the diff of that step says that she is idle.
+//  7. A node's process has a lease too, which Poll renews. The connections of the
+//     process, which [presence.Holder.Process] names, hang on it. Once it has lapsed, a
+//     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
+//     ones. The process's last renewal counts as a proof of life of each of them (rule 5). Nothing hangs
+//     on a process without a lease. A lapsed lease can be renewed until a sweep begins with it. It is forgotten
+//     once all that hangs on it was swept, and a renewal for no time ends a lease at once.
+//     A process that may not know what the store has of it begins a new generation, and writes what it holds again. After the
+//     time that its poll says, a sweep ends what is left of the generations before (Op.Gen).
+//     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
+//     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
+//     that she left, last seen at 12:00:00.
+//  8. Page views, guests and bots count once in the current and the old set together. Ageing happens once a period in the whole
+//     fleet, however many crons run: the store checks and stamps its own time. After two periods without
+//     a call, the next call empties both sets. A sign-out takes the user out of the sets of page views, unless something still
+//     holds the user, the user is invisible, or the topic remembers names without Keep.ForgetSignedOut (rule 9).
+//     Up to [ExactGuests] guests are counted exactly, and OpForgetGuest takes a guest out at once. More
 //     guests are estimated within 3 %, and OpForgetGuest lowers the estimate by one, for
-//     4,096 guests at least.
-//     Guests are in no roster and in no diff. A store keeps of a guest only the id,
+//     4,096 guests at least. Guests are in no roster and in no diff. A store keeps of a guest only the id,
 //     which is random and opaque, and only while the guest counts. It keeps about
 //     ExactGuests ids a topic, and 4,096 of those who signed in, at most: so its memory is
 //     bounded.
-//  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There are four exceptions, in which a store cannot tell
-//     a repeated batch from a new one. Each is a batch with several operations of one user.
-//     In the first, connections begin or end after an OpSignOut or OpSignOff. The second sign-out sees these
-//     connections, and may end more or less. In the second, connections begin, and one is released. The
-//     second time, the grace may begin anew, and may be attended where it was idle (rule 24). While an
-//     attended connection holds the user, nobody notices. In the third, all leases of the user end. The latest join
-//     and the revision end with them (rules 6 and 28). So the second time an earlier page view makes a web
-//     lease, and an older choice counts. In the fourth, the user comes after an OpUpdate that found
-//     nobody, or an OpKeep that was Unknown. The second time that finds the user.
-//  13. The status that a user chose outlives the user's leases and sign-outs, and only Trim forgets
-//     it. The choice with the greatest Rev stays, in whatever order choices come, and however often.
-//     A new choice names the Rev that it replaces. If the store keeps a greater one, PutStatus
-//     returns [presence.ErrLaterChoice] and changes nothing. Otherwise the new choice gets a
-//     greater Rev than both, also if the store's clock goes back.
-//     Example: Alice turns busy at node a, whose call of Redis hangs. She is told that it
-//     failed, and turns away at node b. A minute later Redis takes the call of node a. It
-//     refuses busy, which replaces what Alice chose before she turned away.
-//  14. A fleet has one secret. The store keeps the first that a node offers until it
-//     is wiped, and returns it to every node.
-//  15. Keep.Names is how many users of a topic the store remembers by name: the latest
+//     A bot counts under the latest name that came
+//     with its id. A name that is not a [ValidBotName] is ignored. While [MaxBots] or more
+//     are counted in a topic, a new one counts in the place of its [SharedBot], under the
+//     latest name that came there. So the memory is bounded, and names with many bots keep
+//     their share, whoever came first.
+//     Example: 10,000 bots of as many names fill all places, and then 50 Googlebots come.
+//     They take 50 places, and so about 50 are counted as Googlebot.
+//  9. A topic keeps what the [presence.Keep] of its latest batch asks for, also in a sweep.
+//     Keep.Names is how many users of a topic the store remembers by name: the latest
 //     active ones, online or not. It keeps the newest profile of each, and the moment
 //     of the latest activity: a page view or an announced join; at an announced leave
 //     it is last seen. This moment never goes back. Of users active at the same moment
@@ -120,111 +118,61 @@ import (
 //     is an announced leave, and turning visible a join. In between nothing changes of what
 //     is remembered of the user (rule 2).
 //     With Keep.ForgetSignedOut a sign-out removes the user, also one who is offline,
-//     unless the user comes back in the same step. Without it a sign-out leaves the user
-//     in the current and old sets too. Nobody is remembered for longer
-//     than [MaxWithin] after the last activity.
-//  16. With Keep.Active each member has the minute of the latest page view, or of the
+//     unless something still holds the user. Nobody is remembered for longer
+//     than [MaxWithin] after the last activity. If a Keep asks for fewer names, or for none, the store forgets the others: at
+//     the latest by the first Age after the next announced join or leave.
+//     With Keep.Active each member has the minute of the latest page view, or of the
 //     join. A new minute is an update in the diff of the step with the page view.
 //     Without Keep.Active members have none. After a site turned it off, a member
 //     loses the minute by an update: at the next join, page view or update of the
 //     member at the latest.
-//  17. With Keep.Peak a topic has a record: the most visible users who were online at
+//     With Keep.Peak a topic has a record: the most visible users who were online at
 //     one time, and when. The store compares at the end of each step with the Total
 //     of Counts, which includes expired users until they are swept. The record grows
 //     in the step that makes more users online; an equal number changes nothing. With
 //     Keep.PeakGuests it also counts the guests of Counts, and a step that counts a
-//     guest can raise it. OpPeak merges a record by [Peak.Better]. OpResetPeak starts
-//     the record anew, with the users of that moment. The record stays when the topic
+//     guest can raise it. OpPeak merges a record by [Peak.Better]. The record stays when the topic
 //     is empty, and when a site turns Keep.Peak off. It takes about 100 bytes a topic.
-//  18. Bots are counted apart from guests and in the same way (rule 11): a bot counts
-//     once in the current and the old set together, under the latest name that came
-//     with its id. A name that is not a [ValidBotName] is ignored. While [MaxBots] or more
-//     are counted in a topic, a new one counts in the place of its [SharedBot], under the
-//     latest name that came there. So the memory is bounded, and names with many bots keep
-//     their share, whoever came first.
-//     Example: 10,000 bots of as many names fill all places, and then 50 Googlebots come.
-//     They take 50 places, and so about 50 are counted as Googlebot.
-//  19. A sign-out has a moment. An OpSignOut ends the web lease of a page view of that moment or before. If no
-//     connection of the user has joined since, it ends all connections and graces too. Otherwise the user
-//     has signed in again, and each node ends those of before by itself. While
-//     a connection holds the user, an OpSignOff ends the web lease of a page view of that moment or before, and nothing is
-//     announced. Otherwise it is an OpSignOut.
-//     Example: Alice signs out at node a as Redis hangs, signs in again, and opens a stream at node b. Redis goes on,
-//     and takes the join of node b first. She stays.
-//  20. One holder at a time may write a consumer's record: the one that claimed it
+//  10. Work and memory are bounded: a step touches one topic, and at most some hundred leases.
+//     A topic is the unit of order, so all of it is on one server.
+//     Within one period of its last user leaving, or a minute if that is longer, nothing
+//     remains of a topic but last seen, recent users and the peak (rule 9).
+//     A store that lost everything starts again from [Origin] with empty topics:
+//     heartbeats report Unknown, and the nodes join again.
+//     The status that a user chose outlives the user's leases and sign-outs, and only Trim forgets
+//     it. The choice with the greatest Rev stays, in whatever order choices come, and however often.
+//     A new choice names the Rev that it replaces. If the store keeps a greater one, PutStatus
+//     returns [presence.ErrLaterChoice] and changes nothing. Otherwise the new choice gets a
+//     greater Rev than both, also if the store's clock goes back.
+//     A fleet has one secret. The store keeps the first that a node offers until it
+//     is wiped, and returns it to every node.
+//     EraseUser ends the user's leases in every topic, and the devices' in the inner one, and
+//     announces the leaves. It then forgets the user: last seen, names, page views, the chosen
+//     status, the notices about the user, and the entries of consumers' records. A log that
+//     names the user starts anew at its end. The leases of a user who came after the erasure
+//     was begun stay; the log starts anew all the same.
+//     Example: Alice turns busy at node a, whose call of Redis hangs. She is told that it
+//     failed, and turns away at node b. A minute later Redis takes the call of node a. It
+//     refuses busy, which replaces what Alice chose before she turned away.
+//  11. One holder at a time may write a consumer's record: the one that claimed it
 //     last. The record stays that holder's until the claimed or committed time is over
 //     and another holder claims it. A commit of any other holder changes nothing, and
 //     neither does one that expects entries that the record has not. Only a claim with
 //     Create makes a record that is missing. While the store is in doubt, a claim that would take the record
 //     from another holder fails: in old data each holder's time is over.
-//  21. A user whose status ends with a "-", such as "online-", is unseen. A store treats
-//     the user as it does without the "-" ("invisible-" is invisible), but tells and
-//     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is
-//     kept from before goes, and the user is not among the names of rule 15. The status
-//     at the end of a step counts. Turning seen is a proof of life (rule 7) and an
-//     activity (rule 15), so that nothing is ever told of the time before.
-//     Example: Carol comes at 10:00 as "online" and leaves at 10:05: her last seen is
-//     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
-//     turns "invisible-": the diff has her leave without last seen. She turns "online"
-//     at 12:00, and her tab crashes at once: her last seen is 12:00.
-//  22. A broadcast reaches each watcher of its topic, on every node, at most
+//  12. A broadcast reaches each watcher of its topic, on every node, at most
 //     once and byte for byte. What one node sends to a topic, one call of Send after the
 //     other, comes in that order. No other topic hears it. Nothing is kept of it: it is no
 //     diff, moves no version and makes no topic. Send refuses a broadcast that is not
 //     [Broadcast.Validate], and then sends none of those that came with it. After stop has
 //     returned no call begins. A broadcast may be lost, as while a connection breaks or
 //     after the store was wiped.
-//  23. A node's process has a lease too, which Poll renews. The connections of the
-//     process, which [presence.Holder.Process] names, hang on it. Once it has lapsed, a
-//     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
-//     ones. The process's last renewal counts as a proof of life of each of them (rule 7). Nothing hangs
-//     on a process without a lease. A lapsed lease can be renewed until a sweep begins with it. It is forgotten
-//     once all that hangs on it was swept, and a renewal for no time ends a lease at once.
-//     A process that goes on under another name says that it writes no more under the first one, by a
-//     negative term. That makes a lease of the first name, which lapses after the rest of the term and is no proof of life.
-//     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
-//     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
-//     that she left, last seen at 12:00:00.
-//  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
-//     connection's lease is idle if its latest OpJoin or OpKeep said so. That of a page view is not. The
-//     lease of the grace is idle if all the released connections were that it replaces. No
-//     other operation changes this. A connection's lease also has the Pages of its latest OpJoin or OpKeep, and
-//     no other lease has any. The store derives [presence.Member].Idle at the
-//     end of each step, a sweep's too, from the leases that are left. A change is an update
-//     in the step's diff. The status that the user chose stays.
-//     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
-//     first page: node a writes an OpKeep, and nothing is told. At 12:05 nobody is at the
-//     second either: node b writes an OpKeep, and the diff of that step says that she is idle.
-//  25. EraseUser ends the user's leases in every topic, and the devices' in the inner one, and
-//     announces the leaves. It then forgets the user: last seen, names, page views, the chosen
-//     status, the notices about the user, and the entries of consumers' records. A log that
-//     names the user starts anew at its end. The leases of a user who came after the erasure
-//     was begun stay; the log starts anew all the same.
-//  26. What a store gets to after the deadline of its call's context changes nothing. A store
-//     that is reached over a network may take its deadline by as much later as a call took lately.
-//     So a node that repeats what it gave up, or hears meanwhile that a user signed out, need not
-//     fear the earlier call.
-//     Example: Redis hangs from 12:00:00 to 12:01:00. Node a writes Alice's page, gives up after
-//     two seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and
-//     refuses it.
-//  27. Poll names each topic whose figures changed since the call that returned a
+//     Poll names each topic whose figures changed since the call that returned a
 //     mark, or says that all may have: also after a sweep, a turn of the page views, and an
 //     erasure, of whatever node, and after the store was wiped.
-//  28. In a topic, a user's status and visibility are those of the operation with the greatest
-//     [presence.User].Rev, among all since the step in which the user's leases began. Of two operations with
-//     the same Rev the later one counts. The status and the visibility of an operation with a lesser Rev do not
-//     count, and the rest of the operation does. A change of the Rev alone is no update.
-//     Example: Alice turns busy at node a, whose write is late, and then hides at node b. When the store gets to the
-//     write of node a, she stays hidden.
-//
-// Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
-// asks for fewer names, or for none, the store forgets the others: at the latest by the
-// first Age after the next announced join or leave.
-//
-// Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
 	Bus
-	UserRecords // rule 25
+	UserRecords // rule 10
 	ErasureList // for a site whose Directory has none
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
@@ -268,16 +216,16 @@ type Store interface {
 	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
 
 	// Watch calls w's functions for each diff and each broadcast of a topic from now on, in order, one call at a
-	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that
+	// time. Diffs may be lost on the way, which readers notice by rule 2, and some that
 	// were made just before the call may still come. The functions must not block and must not
 	// call the store. Watch returns once diffs and broadcasts are delivered; after stop has returned,
 	// no call begins. It costs one round trip, or none where this node watches the topic already.
 	Watch(ctx context.Context, topic presence.Topic, w Watcher) (stop func(), err error)
 
-	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
+	// Extras returns what is kept of each topic by rules 8 and 9, in one round trip.
 	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
 
-	// Recent returns a page of the users of rule 15, or what it has of the users that q names. It returns ErrInvalidPage for a
+	// Recent returns a page of the users of rule 9, or what it has of the users that q names. It returns ErrInvalidPage for a
 	// q.After that is no RecentPage.Next. It costs one round trip.
 	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
 
@@ -293,25 +241,25 @@ type Store interface {
 	// staff, and costs a few round trips.
 	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
 
-	// Send delivers each broadcast to the current watchers of its topic, on every node (rule 22). A broadcast
+	// Send delivers each broadcast to the current watchers of its topic, on every node (rule 12). A broadcast
 	// may be lost, and an error does not say whether it was. The error is
 	// ErrInvalidBroadcast if one of them is invalid. It costs one round trip for all of them.
 	Send(ctx context.Context, broadcasts ...Broadcast) error
 
 	// Statuses returns the status that each user chose last. It is zero for a user whose choice is
-	// unknown or was trimmed (rule 13). It costs one round trip.
+	// unknown or was trimmed (rule 10). It costs one round trip.
 	Statuses(ctx context.Context, users ...presence.UserID) ([]ChosenStatus, error)
 
 	// PutStatus keeps a status that a user chose in place of a choice with c.Rev, and returns the Rev of the new
 	// choice. With again c is no new choice, but one that the store may have lost: it has its Rev, and changes
-	// nothing if the store keeps a greater one (rule 13). It costs one round trip.
+	// nothing if the store keeps a greater one (rule 10). It costs one round trip.
 	PutStatus(ctx context.Context, user presence.UserID, c ChosenStatus, again bool) (rev int64, err error)
 
 	// Secret returns the fleet's secret. A store that has none keeps and returns the
-	// offer (rule 14), which has 16 to 64 bytes. It costs one round trip.
+	// offer (rule 10), which has 16 to 64 bytes. It costs one round trip.
 	Secret(ctx context.Context, offer []byte) ([]byte, error)
 
-	// ClaimConsumer makes claim.Holder the holder of a consumer's record (rule 20). It is a no-op while
+	// ClaimConsumer makes claim.Holder the holder of a consumer's record (rule 11). It is a no-op while
 	// another holder has time left, and for a record that is missing unless claim.Create
 	// is set. It costs one round trip.
 	ClaimConsumer(ctx context.Context, consumer string, claim ConsumerClaim) (ConsumerClaimed, error)

@@ -2,7 +2,7 @@ package memstore
 
 import "github.com/rollcall-go/rollcall/presence/backend"
 
-// A botSet has the crawlers who came in this period, and in the one before, by their ids (rule 18).
+// A botSet has the crawlers who came in this period, and in the one before, by their ids (rule 8).
 type botSet map[string]bot
 
 type bot struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// consumers are the records of rule 20.
+// consumers are the records of rule 11.
 type consumers struct {
 	mu     sync.Mutex
 	byName map[string]*consumer

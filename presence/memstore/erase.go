@@ -31,15 +31,15 @@ func (s *Store) EraseUser(_ context.Context, e backend.Erasure) error {
 func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasure) {
 	step := t.begin(time.Now())
 	var gone []presence.UserID
-	for _, id := range t.members(e) {
-		u := t.users[id]
-		if u != nil && u.Since.After(step.now.Add(-e.Ago)) && e.Ago > 0 {
+	for _, id := range t.named(e) {
+		m := t.members[id]
+		if m != nil && m.Since.After(step.now.Add(-e.Ago)) && e.Ago > 0 {
 			continue // of a user who came back
 		}
 		gone = append(gone, id)
-		if u != nil {
-			step.lapse(step.note(id))
-			step.signOut(step.note(id), backend.Op{})
+		if m != nil {
+			step.note(id)
+			step.forget(m)
 		}
 	}
 	s.commitLocked(name, step)
@@ -55,9 +55,9 @@ func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasur
 	}
 }
 
-// members returns the ids of an erased user and of the user's devices, as a topic has them.
-func (t *topicState) members(e backend.Erasure) []presence.UserID {
-	kept := []iter.Seq[presence.UserID]{maps.Keys(t.users), maps.Keys(t.seen), maps.Keys(t.views)}
+// named returns the ids of an erased user and of the user's devices, as a topic has them.
+func (t *topicState) named(e backend.Erasure) []presence.UserID {
+	kept := []iter.Seq[presence.UserID]{maps.Keys(t.members), maps.Keys(t.seen), maps.Keys(t.views)}
 	if t.names != nil {
 		kept = append(kept, maps.Keys(t.names.users))
 	}

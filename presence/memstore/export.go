@@ -15,7 +15,7 @@ func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 	s.mu.Lock()
 	for name, t := range s.topics {
 		if e.Concerns(name) {
-			for _, id := range t.members(e) {
+			for _, id := range t.named(e) {
 				if k, any := t.kept(name, id); any {
 					kept.Topics = append(kept.Topics, k)
 				}
@@ -36,8 +36,8 @@ func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 func (t *topicState) kept(name presence.Topic, id presence.UserID) (backend.TopicKept, bool) {
 	k := backend.TopicKept{Topic: name, Viewed: t.views.has(id), LastSeen: t.seen[id]}
 	k.Member.ID = id
-	if u := t.users[id]; u != nil {
-		k.Member, k.Leases = u.Member, u.holders()
+	if m := t.members[id]; m != nil && m.held() {
+		k.Member, k.Leases = m.Member, m.holders()
 	}
 	if t.names != nil && t.names.users[id] != nil {
 		r := t.names.users[id]
@@ -58,14 +58,4 @@ func (cs *consumers) about(e backend.Erasure) (all []backend.EntryKept) {
 	}
 	slices.SortFunc(all, backend.EntryKept.Compare)
 	return all
-}
-
-// holders returns what holds a user, in order.
-func (u *presentUser) holders() []presence.Holder {
-	holders := make([]presence.Holder, len(u.leases))
-	for i, l := range u.leases {
-		holders[i] = l.holder
-	}
-	slices.Sort(holders)
-	return holders
 }

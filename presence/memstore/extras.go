@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -47,30 +46,17 @@ func (s *Store) Inspect(_ context.Context, topic presence.Topic, after presence.
 	if t == nil {
 		return nil, nil
 	}
-	var users []*presentUser
-	for id, u := range t.users {
-		if id > after {
-			users = append(users, u)
+	var users []*member
+	for id, m := range t.members {
+		if id > after && m.held() {
+			users = append(users, m)
 		}
 	}
-	slices.SortFunc(users, func(a, b *presentUser) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortFunc(users, func(a, b *member) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	users = users[:min(len(users), max(most, 0))]
 	inspected, now := make([]backend.Inspected, len(users)), time.Now()
 	for i, u := range users {
 		inspected[i] = u.inspect(now)
 	}
 	return inspected, nil
-}
-
-// inspect returns a user with the leases, which are ordered by holder.
-func (u *presentUser) inspect(now time.Time) backend.Inspected {
-	in := backend.Inspected{Member: u.Member}
-	if !u.visible {
-		in.Since, in.Active = time.Time{}, time.Time{}
-	}
-	for _, l := range u.leases {
-		in.Leases = append(in.Leases, backend.Lease{Holder: l.holder, Pages: l.pages, Left: l.expires.Sub(now)})
-	}
-	slices.SortFunc(in.Leases, func(a, b backend.Lease) int { return cmp.Compare(a.Holder, b.Holder) })
-	return in
 }

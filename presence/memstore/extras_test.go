@@ -41,7 +41,7 @@ func pass(tb testing.TB, s *Store, d time.Duration) {
 	}
 }
 
-// Rules 9, 15 and 17: a period after the last leave nothing remains but the names and the
+// Rules 9 and 10: a period after the last leave nothing remains but the names and the
 // record, a day after it nothing but the record, and no topic.
 func TestNothingRemainsButTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestNothingRemainsButTheRecord(t *testing.T) {
 // A topic of which nothing is to be kept has no list and no record.
 func TestKeepNothing(t *testing.T) {
 	s := New()
-	apply(t, s, presence.Keep{}, seen(1), backend.Op{Kind: backend.OpResetPeak})
+	apply(t, s, presence.Keep{}, seen(1), backend.Op{Kind: backend.OpPeak})
 	if topic := s.topics[presence.Site]; topic.names != nil || len(s.peaks) != 0 {
 		t.Errorf("it has the names %v and the records %v, want none", topic.names, s.peaks)
 	}

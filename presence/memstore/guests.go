@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// guestSets are the guests of the current period and of the previous one (rule 11). Up to backend.ExactGuests
+// guestSets are the guests of the current period and of the previous one (rule 8). Up to backend.ExactGuests
 // they are listed by their ids. Over that bound both periods turn into sketches, until a period with few
 // guests has ended. A sketch takes at most 16 KiB, and a list 70 KiB.
 type guestSets struct {

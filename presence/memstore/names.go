@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// A nameList remembers users by name (rule 15). A nil list is empty.
+// A nameList remembers users by name (rule 9). A nil list is empty.
 type nameList struct {
 	users map[presence.UserID]*remembered
 	all   *btree.BTreeG[*remembered] // by the latest activity, the newest first, and then by ID

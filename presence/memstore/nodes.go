@@ -7,10 +7,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A nodeLease is the lease of a node's process: rule 23.
+// A nodeLease is the lease of a node's process: rule 7.
 type nodeLease struct {
-	renewed time.Time // the latest renewal; zero: the process writes no more
+	gen     int32     // the generation
+	renewed time.Time // the latest renewal
 	lapses  time.Time
+	before  time.Time // when the generations before lapse; zero: they have lapsed
 }
 
 // Poll implements [backend.Store]. It says that all figures may have changed: to ask for them costs nothing here.
@@ -21,52 +23,51 @@ func (s *Store) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error
 		return backend.Polled{}, err
 	}
 	now := time.Now()
-	_, alive := s.nodes[p.Process]
-	switch {
-	case p.Term > 0:
-		s.nodes[p.Process] = nodeLease{now, now.Add(p.Term)}
-	case p.Term < 0:
-		s.nodes[p.Process] = nodeLease{lapses: now.Add(-p.Term)}
-	default:
+	lease, alive := s.nodes[p.Process]
+	if p.Term > 0 {
+		lease.gen, lease.renewed, lease.lapses = p.Gen, now, now.Add(p.Term)
+		if p.Before > 0 {
+			lease.before = now.Add(p.Before)
+		}
+		s.nodes[p.Process] = lease
+	} else {
 		delete(s.nodes, p.Process)
 	}
-	next := max(p.Term, -p.Term)
+	next := p.Term
 	for _, l := range s.nodes {
-		next = min(next, l.lapses.Sub(now))
+		next = min(next, l.next().Sub(now))
 	}
 	return backend.Polled{Alive: alive, Next: next, Changes: backend.Changes{All: true}, Erasures: s.erasures.claimable(now)}, nil
 }
 
-// sweepNodesLocked ends the leases of connections whose node's lease has lapsed. The caller holds mu.
+// next returns when something lapses.
+func (l nodeLease) next() time.Time {
+	if l.before.IsZero() || l.lapses.Before(l.before) {
+		return l.lapses
+	}
+	return l.before
+}
+
+// sweepNodesLocked ends what hangs on leases of nodes that have lapsed. The caller holds mu.
 func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 	now := time.Now()
 	for process, lease := range s.nodes {
-		if lease.lapses.After(now) {
+		if lease.next().After(now) {
 			continue
 		}
+		dead := !lease.lapses.After(now)
 		for name, t := range s.topics {
 			step := t.begin(now)
-			swept.Leases += step.sweepNode(process, lease)
+			swept.Leases += step.sweepNode(process, lease, dead)
 			swept.Leaves += s.commitLocked(name, step)
 		}
-		delete(s.nodes, process)
-		if !lease.renewed.IsZero() {
-			swept.Gone = append(swept.Gone, process)
-		}
-	}
-	return swept
-}
-
-// sweepNode ends the leases of a lapsed node's connections, and returns how many it ended.
-func (s *atomicStep) sweepNode(process string, lapsed nodeLease) (leases int) {
-	for _, l := range s.topic.expiry.Items() {
-		if l.holder.Process() != process {
+		if !dead {
+			lease.before = time.Time{}
+			s.nodes[process] = lease
 			continue
 		}
-		u := s.note(l.user)
-		u.seen = later(u.seen, lapsed.renewed)
-		s.end(u, l)
-		leases++
+		delete(s.nodes, process)
+		swept.Gone = append(swept.Gone, process)
 	}
-	return leases
+	return swept
 }

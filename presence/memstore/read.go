@@ -15,9 +15,9 @@ func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (backend.Snaps
 	snap := backend.Snapshot{ID: backend.Origin, At: time.Now()}
 	if t := s.topics[topic]; t != nil {
 		snap.ID, snap.Members = t.head, make([]presence.Member, 0, t.total)
-		for _, u := range t.users {
-			if u.visible {
-				snap.Members = append(snap.Members, u.Member)
+		for _, m := range t.members {
+			if m.listed {
+				snap.Members = append(snap.Members, m.Member)
 			}
 		}
 	}
@@ -71,19 +71,11 @@ func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...pres
 		return sightings, nil
 	}
 	for i, id := range users {
-		if u := t.users[id]; u != nil && u.visible {
-			sightings[i] = backend.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders(), Pages: u.pages()}
+		if m := t.members[id]; m != nil && m.listed {
+			sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: m.holders(), Pages: m.pages()}
 		} else {
 			sightings[i].LastSeen = t.seen[id]
 		}
 	}
 	return sightings, nil
-}
-
-// pages returns how many pages hold a user.
-func (u *presentUser) pages() (n int) {
-	for _, l := range u.leases {
-		n += l.pages
-	}
-	return n
 }

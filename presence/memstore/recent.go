@@ -83,8 +83,8 @@ func (t *topicState) recent(page *backend.RecentPage, after *remembered, since t
 // recentUser returns a remembered user for a page.
 func (t *topicState) recentUser(r *remembered) backend.RecentUser {
 	u := backend.RecentUser{User: r.User, Active: r.active}
-	if present := t.users[r.ID]; present != nil {
-		u.Online, u.Idle = present.visible, present.visible && present.Idle
+	if m := t.members[r.ID]; m != nil {
+		u.Online, u.Idle = m.listed, m.listed && m.Idle
 	}
 	if !u.Online {
 		u.Status = ""

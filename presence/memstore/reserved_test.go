@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// Rule 3: the ids of a roster's diffs, which readers see in cursors, do not tell that something happened in a topic that
+// Rule 2: the ids of a roster's diffs, which readers see in cursors, do not tell that something happened in a topic that
 // no page may name.
 func TestReservedTopicsLeaveNoGap(t *testing.T) {
 	next := func(between presence.Topic) string {

@@ -83,7 +83,7 @@ func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 	defer s.mu.Unlock()
 	now := time.Now()
 	for i, b := range batches {
-		if results[i].Err = ctx.Err(); results[i].Err != nil { // rule 26
+		if results[i].Err = ctx.Err(); results[i].Err != nil { // rule 4
 			continue
 		}
 		t := s.topics[b.Topic]
@@ -94,12 +94,7 @@ func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 		t.setKeep(b.Keep)
 		step := t.begin(now)
 		step.peak = s.peaks[b.Topic]
-		step.lapseFirst(b.Ops)
-		for j, op := range b.Ops {
-			if !step.apply(op) {
-				results[i].Unknown = append(results[i].Unknown, j)
-			}
-		}
+		results[i].Unknown = step.merge(b.Ops)
 		s.commitLocked(b.Topic, step)
 		if record := step.record(); b.Keep.Peak && record != (backend.Peak{}) {
 			s.peaks[b.Topic] = record
@@ -108,7 +103,7 @@ func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 	return results
 }
 
-// commitLocked ends a step: it logs and delivers the step's diff (rule 3). It returns how
+// commitLocked ends a step: it logs and delivers the step's diff (rule 2). It returns how
 // many users left. The caller holds mu.
 func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int) {
 	diff := step.diff()

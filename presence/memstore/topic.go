@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -18,10 +17,10 @@ const (
 
 // A topicState is all that a Store knows of one topic. The store's mutex guards it.
 type topicState struct {
-	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
-	total   int                              // how many of them are visible
-	expiry  *btree.BTreeG[*heldLease]        // all leases, the next to expire first
-	views   window[presence.UserID]          // users who viewed a page
+	members map[presence.UserID]*member
+	total   int                     // how many of them are listed
+	expiry  *btree.BTreeG[*lease]   // all that expires, the next first
+	views   window[presence.UserID] // users who viewed a page
 	guests  guestSets
 	bots    botSet
 	aged    time.Time // when the sets last turned; zero while there are none
@@ -35,35 +34,12 @@ type topicState struct {
 	names   *nameList                     // nil unless keep.Names
 }
 
-// A presentUser is a user who holds at least one lease.
-type presentUser struct {
-	presence.Member
-	visible bool
-	seen    time.Time    // the last proof of life
-	joined  time.Time    // the latest join; of no meaning without a lease
-	leases  []*heldLease // two or three, so a slice beats a map
-}
-
-// A heldLease holds a user online until it expires.
-type heldLease struct {
-	user    presence.UserID
-	holder  presence.Holder
-	expires time.Time
-	length  time.Duration // the latest proof of life, of a page view the latest view, was at expires - length
-	idle    bool
-	pages   int
-}
-
-func nextToExpire(a, b *heldLease) bool {
-	return cmp.Or(a.expires.Compare(b.expires), cmp.Compare(a.user, b.user), cmp.Compare(a.holder, b.holder)) < 0
-}
-
 func newTopicState() *topicState {
 	return &topicState{
-		users:  make(map[presence.UserID]*presentUser),
-		expiry: btree.NewBTreeGOptions(nextToExpire, btree.Options{NoLocks: true}),
-		head:   backend.Origin,
-		seen:   make(map[presence.UserID]time.Time),
+		members: make(map[presence.UserID]*member),
+		expiry:  btree.NewBTreeGOptions(nextToExpire, btree.Options{NoLocks: true}),
+		head:    backend.Origin,
+		seen:    make(map[presence.UserID]time.Time),
 	}
 }
 
@@ -129,8 +105,8 @@ func (t *topicState) setKeep(k presence.Keep) {
 // keepLog is how long the log of an empty topic is kept at least.
 const keepLog = time.Minute
 
-// forget drops the log of a topic that has been empty for a period, as others see it (rule 9). It also drops
-// the names of users who were active long ago (rule 15).
+// forget drops the log of a topic that has been empty for a period, as others see it (rule 10). It also drops
+// the names of users who were active long ago (rule 9).
 func (t *topicState) forget(now time.Time, period time.Duration) {
 	t.names.forget(now.Add(-backend.MaxWithin))
 	if t.total == 0 && now.Sub(t.changed) >= max(period, keepLog) {
@@ -140,12 +116,17 @@ func (t *topicState) forget(now time.Time, period time.Duration) {
 
 // empty reports whether the topic holds nothing any more.
 func (t *topicState) empty() bool {
-	return len(t.users) == 0 && t.head == backend.Origin && t.aged.IsZero() && len(t.seen) == 0 && t.names.len() == 0
+	return len(t.members) == 0 && t.head == backend.Origin && t.aged.IsZero() && len(t.seen) == 0 && t.names.len() == 0
 }
 
 // lately reports whether somebody is in the topic, or was recently.
 func (t *topicState) lately() bool {
-	return len(t.users) > 0 || t.head != backend.Origin || !t.aged.IsZero()
+	for _, m := range t.members {
+		if m.held() {
+			return true
+		}
+	}
+	return t.head != backend.Origin || !t.aged.IsZero()
 }
 
 // size is the number of changes in a diff.

@@ -10,17 +10,17 @@ import (
 
 func botCases() []ruleCase {
 	return []ruleCase{
-		{"rule 18", "bots count by name, apart from all others", botsApart},
-		{"rule 18", "a bot counts once in the window", botUnion},
-		{"rule 18", "after two periods without a call there are none", botTwoPeriods},
-		{"rule 18", "a bot has the name that it said last", botRenamed},
-		{"rule 18", "bots over the bound share places", botBound},
-		{"rule 18", "a bad name is not counted", botNames},
-		{"rule 18", "bots come on several nodes at once", botsAtOnce},
+		{"rule 8", "bots count by name, apart from all others", botsApart},
+		{"rule 8", "a bot counts once in the window", botUnion},
+		{"rule 8", "after two periods without a call there are none", botTwoPeriods},
+		{"rule 8", "a bot has the name that it said last", botRenamed},
+		{"rule 8", "bots over the bound share places", botBound},
+		{"rule 8", "a bad name is not counted", botNames},
+		{"rule 8", "bots come on several nodes at once", botsAtOnce},
 	}
 }
 
-// Rules 11 and 18: bots are in no roster, no diff, no count and no list of names. Keep
+// Rule 8: bots are in no roster, no diff, no count and no list of names. Keep
 // plays no role.
 func botsApart(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -42,7 +42,7 @@ func botsApart(tr *trial) {
 	tr.wantBots(presence.Site, "Bingbot:1 Bot of (x) v1.0; +https://a.b/:1 Googlebot:2")
 }
 
-// Rules 8 and 18: the window is the current and the old period.
+// Rule 8: the window is the current and the old period.
 func botUnion(tr *trial) {
 	tr.do(presence.Site, bot("a", "A"), bot("b", "A"))
 	tr.turn()
@@ -56,7 +56,7 @@ func botUnion(tr *trial) {
 	}
 }
 
-// Rules 8 and 18: no cron ran for long.
+// Rule 8: no cron ran for long.
 func botTwoPeriods(tr *trial) {
 	tr.do(presence.Site, bot("a", "A"))
 	tr.advance(2*period + slack)
@@ -64,7 +64,7 @@ func botTwoPeriods(tr *trial) {
 	tr.wantBots(presence.Site, "")
 }
 
-// Rule 18: in whichever period.
+// Rule 8: in whichever period.
 func botRenamed(tr *trial) {
 	tr.do(presence.Site, bot("a", "A"), bot("b", "A"), bot("a", "B"))
 	tr.wantBots(presence.Site, "A:1 B:1")
@@ -73,7 +73,7 @@ func botRenamed(tr *trial) {
 	tr.wantBots(presence.Site, "B:1 C:1")
 }
 
-// Rule 18: those who are counted go on, a large number comes through whoever came first, and there is room again
+// Rule 8: those who are counted go on, a large number comes through whoever came first, and there is room again
 // after the window.
 func botBound(tr *trial) {
 	bots := func(from, to int) (ops []backend.Op) {
@@ -108,7 +108,7 @@ func botBound(tr *trial) {
 	tr.wantBots(presence.Site, "Late:1")
 }
 
-// Rule 18: such an operation changes nothing, and does not fail.
+// Rule 8: such an operation changes nothing, and does not fail.
 func botNames(tr *trial) {
 	long := strings.Repeat("x", backend.MaxBotName)
 	for _, name := range []string{"", long + "x", "a\"b", "it's", "a\\b", "a\nb", "a\x00b", "Bö", "\xff", "\x7f"} {
@@ -123,11 +123,11 @@ func botNames(tr *trial) {
 	}
 }
 
-// Rules 12 and 18: all nodes see the same crawlers.
+// Rules 3 and 8: all nodes see the same crawlers.
 func botsAtOnce(tr *trial) {
 	tr.nodes(func(node int, store backend.Store) {
 		for i := range backend.MaxBots {
-			tr.apply(store, bot(fmt.Sprint("bot-", (i*7+node)%300), "Bot"))
+			tr.apply(store, presence.Site, bot(fmt.Sprint("bot-", (i*7+node)%300), "Bot"))
 		}
 	})
 	tr.wantBots(presence.Site, "Bot:300")

@@ -9,12 +9,12 @@ import (
 
 func boundCases() []ruleCase {
 	return []ruleCase{
-		{"rule 9", "nothing remains of a topic that all users left", nothingRemains},
-		{"rule 9", "a topic with a user in it is not forgotten", notForgotten},
+		{"rule 10", "nothing remains of a topic that all users left", nothingRemains},
+		{"rule 10", "a topic with a user in it is not forgotten", notForgotten},
 	}
 }
 
-// Rule 9, scenario 11: a period after the last leave, nothing is left but last seen. The
+// Rule 10, scenario 11: a period after the last leave, nothing is left but last seen. The
 // next join follows the origin or the last diff.
 func nothingRemains(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -44,7 +44,7 @@ func nothingRemains(tr *trial) {
 	}
 }
 
-// Rules 3 and 9: users who stay without a diff keep their topic and its log, invisible
+// Rules 2 and 10: users who stay without a diff keep their topic and its log, invisible
 // users too.
 func notForgotten(tr *trial) {
 	site := tr.follow(presence.Site)

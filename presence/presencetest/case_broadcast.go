@@ -15,13 +15,13 @@ import (
 
 func broadcastCases() []ruleCase {
 	return []ruleCase{
-		{"rule 22", "every watcher of the topic hears every broadcast, in order", broadcastOrder},
-		{"rule 22", "every valid topic has broadcasts of its own", broadcastTopics},
-		{"rule 22", "a watch begins when it returns, and ends when stopped", broadcastBeginsAndEnds},
-		{"rule 22", "stop is final while others send", broadcastStop},
-		{"rule 22", "a broadcast is no diff and keeps nothing", broadcastKeepsNothing},
-		{"rule 22", "every byte arrives, and nobody shares the bytes", broadcastBytes},
-		{"rule 22", "a broadcast that is too long is refused", broadcastBounds},
+		{"rule 12", "every watcher of the topic hears every broadcast, in order", broadcastOrder},
+		{"rule 12", "every valid topic has broadcasts of its own", broadcastTopics},
+		{"rule 12", "a watch begins when it returns, and ends when stopped", broadcastBeginsAndEnds},
+		{"rule 12", "stop is final while others send", broadcastStop},
+		{"rule 12", "a broadcast is no diff and keeps nothing", broadcastKeepsNothing},
+		{"rule 12", "every byte arrives, and nobody shares the bytes", broadcastBytes},
+		{"rule 12", "a broadcast that is too long is refused", broadcastBounds},
 	}
 }
 
@@ -61,7 +61,7 @@ func (tr *trial) wantHeard(who string, box *mailbox[string], want ...string) {
 	}
 }
 
-// Rule 22: two nodes send at the same time, some by one call. Each watcher on each node gets all
+// Rule 12: two nodes send at the same time, some by one call. Each watcher on each node gets all
 // of them once, and those of one node in their order.
 func broadcastOrder(tr *trial) {
 	nodes := []backend.Store{tr.store, tr.peer}
@@ -101,7 +101,7 @@ func broadcastOrder(tr *trial) {
 	}
 }
 
-// Rule 22: no other topic hears a broadcast, also none whose name is alike, and none of those
+// Rule 12: no other topic hears a broadcast, also none whose name is alike, and none of those
 // that no request can spell.
 func broadcastTopics(tr *trial) {
 	topics := []presence.Topic{
@@ -119,7 +119,7 @@ func broadcastTopics(tr *trial) {
 	}
 }
 
-// Rule 22: none from before, every one after it, none after stop.
+// Rule 12: none from before, every one after it, none after stop.
 func broadcastBeginsAndEnds(tr *trial) {
 	tr.send(tr.store, broadcast(presence.Site, "!1 before"))
 	other, _ := tr.watchBroadcasts(tr.peer, presence.Site)
@@ -134,7 +134,7 @@ func broadcastBeginsAndEnds(tr *trial) {
 	tr.wantHeard("a watcher that stopped", box, "!1 during")
 }
 
-// Rule 22: no call begins after stop has returned, however many are sent meanwhile. The diffs of
+// Rule 12: no call begins after stop has returned, however many are sent meanwhile. The diffs of
 // the topic go on.
 func broadcastStop(tr *trial) {
 	diffs, _ := tr.watch(tr.store, presence.Site)
@@ -178,7 +178,7 @@ func broadcastStop(tr *trial) {
 	}
 }
 
-// Rule 22: a broadcast changes no counts, topics or log, and the diff after it follows the diff
+// Rule 12: a broadcast changes no counts, topics or log, and the diff after it follows the diff
 // before it.
 func broadcastKeepsNothing(tr *trial) {
 	diffs, _ := tr.watch(tr.peer, presence.Site)
@@ -206,7 +206,7 @@ func broadcastKeepsNothing(tr *trial) {
 	tr.wantHeard("the watcher", box, "!1 one", "!1 two")
 }
 
-// Rule 22: a broadcast is bytes. The sender may use them again, and a watcher may spoil its own.
+// Rule 12: a broadcast is bytes. The sender may use them again, and a watcher may spoil its own.
 func broadcastBytes(tr *trial) {
 	every := []byte("!1 \n\r\n$-1 \x00\xff\xfe \u2028 \xed\xa0\x80 {}")
 	for b := range 256 {
@@ -239,7 +239,7 @@ func broadcastBytes(tr *trial) {
 	}
 }
 
-// Rule 22: a call with an invalid broadcast sends nothing.
+// Rule 12: a call with an invalid broadcast sends nothing.
 func broadcastBounds(tr *trial) {
 	box, _ := tr.watchBroadcasts(tr.peer, presence.Site)
 	for _, bad := range []string{"", "1 2-0 1-0 0 0", " !", "{}", "!" + strings.Repeat("x", broadcastSize)} {

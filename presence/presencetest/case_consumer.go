@@ -12,15 +12,15 @@ import (
 
 func consumerCases() []ruleCase {
 	return []ruleCase{
-		{"rule 20", "a missing record is made by a claim with Create alone", consumerMissing},
-		{"rule 20", "one holder at a time", consumerTaken},
-		{"rule 20", "a commit lengthens the holder's time, or gives the record up", consumerLengthened},
-		{"rule 20", "a commit of a former holder changes nothing", consumerFenced},
-		{"rule 20", "a step is read at every node", consumerRead},
-		{"rule 20", "a step that is repeated changes nothing more", consumerRepeated},
-		{"rule 20", "a step that finds another record than it expects changes nothing", consumerExpects},
-		{"rule 20", "a large record is read whole", consumerLarge},
-		{"rule 20", "records of two consumers are apart", consumersApart},
+		{"rule 11", "a missing record is made by a claim with Create alone", consumerMissing},
+		{"rule 11", "one holder at a time", consumerTaken},
+		{"rule 11", "a commit lengthens the holder's time, or gives the record up", consumerLengthened},
+		{"rule 11", "a commit of a former holder changes nothing", consumerFenced},
+		{"rule 11", "a step is read at every node", consumerRead},
+		{"rule 11", "a step that is repeated changes nothing more", consumerRepeated},
+		{"rule 11", "a step that finds another record than it expects changes nothing", consumerExpects},
+		{"rule 11", "a large record is read whole", consumerLarge},
+		{"rule 11", "records of two consumers are apart", consumersApart},
 	}
 }
 
@@ -35,7 +35,7 @@ func (tr *trial) claims(store backend.Store, holder string, create bool, want ba
 	tr.Helper()
 	got, err := store.ClaimConsumer(tr.ctx, consumerName, backend.ConsumerClaim{Holder: holder, For: consumerHold, Create: create})
 	if err != nil || got.State != want {
-		tr.Fatalf("claim of %s: got %+v and error %v, want state %d (rule 20)", holder, got, err, want)
+		tr.Fatalf("claim of %s: got %+v and error %v, want state %d (rule 11)", holder, got, err, want)
 	}
 	return got
 }
@@ -45,7 +45,7 @@ func (tr *trial) commits(store backend.Store, want backend.ConsumerState, step b
 	tr.Helper()
 	got, err := store.CommitConsumer(tr.ctx, consumerName, step)
 	if err != nil || got != want {
-		tr.Fatalf("commit of %s: got state %d and error %v, want %d (rule 20)", step.Holder, got, err, want)
+		tr.Fatalf("commit of %s: got state %d and error %v, want %d (rule 11)", step.Holder, got, err, want)
 	}
 }
 
@@ -64,7 +64,7 @@ func (tr *trial) wantEntries(want map[string]string) {
 	tr.Helper()
 	for _, store := range []backend.Store{tr.store, tr.peer} {
 		if got := tr.record(store, consumerName); !maps.Equal(got, want) {
-			tr.Fatalf("read: got %s, want %s (rule 20)", entriesOf(got), entriesOf(want))
+			tr.Fatalf("read: got %s, want %s (rule 11)", entriesOf(got), entriesOf(want))
 		}
 	}
 }

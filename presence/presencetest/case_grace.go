@@ -8,18 +8,16 @@ import (
 
 func graceCases() []ruleCase {
 	return []ruleCase{
-		{"rule 5", "a release holds for the grace", releaseHolds},
-		{"rule 5", "a release without a grace ends at once", releaseAtOnce},
-		{"rule 5", "a drop ends at once", dropAtOnce},
-		{"rule 5", "a heartbeat after a release revives nothing", beatAfterRelease},
-		{"rule 5", "a user who goes from page to page does not leave", navigation},
-		{"rule 5", "the longest grace counts", longestGrace},
-		{"rule 5", "a late lapse does not end a user who came back", lateLapse},
-		{"rule 5", "a deploy moves all users without a leave", deploy},
+		{"rule 3", "a release holds for the grace", releaseHolds},
+		{"rule 3", "a heartbeat after a release revives nothing", beatAfterRelease},
+		{"rule 3", "a user who goes from page to page does not leave", navigation},
+		{"rule 3", "the longest grace counts", longestGrace},
+		{"rule 3", "a late lapse does not end a user who came back", lateLapse},
+		{"rule 3", "a deploy moves all users without a leave", deploy},
 	}
 }
 
-// Rule 5, scenario 1: the user stays for the grace, and not longer.
+// Rule 3, scenario 1: the user stays for the grace, and not longer.
 func releaseHolds(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "a.2"))
@@ -35,25 +33,7 @@ func releaseHolds(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 5: a release with a grace of zero ends at once.
-func releaseAtOnce(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.1"))
-	tr.do(presence.Site, lasting(release("u", "a.1"), 0))
-	site.wantsDiffs("+u", "-u")
-}
-
-// Rule 5: a drop has no grace.
-func dropAtOnce(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.1"))
-	tr.do(presence.Site, drop("u", "a.1"))
-	site.wantsDiffs("+u", "-u")
-	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"))
-	site.wantsDiffs()
-}
-
-// Rule 5, scenario 12: a heartbeat arrives after its connection closed: in the same step,
+// Rule 3, scenario 12: a heartbeat arrives after its connection closed: in the same step,
 // in the grace, and after it.
 func beatAfterRelease(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -70,7 +50,7 @@ func beatAfterRelease(tr *trial) {
 	site.wants("+u -u")
 }
 
-// Rule 5: each click closes a stream and opens another: no diff at all.
+// Rule 3: each click closes a stream and opens another: no diff at all.
 func navigation(tr *trial) {
 	site := tr.follow(presence.Site)
 	holder := func(i int) presence.Holder { return presence.Holder(fmt.Sprintf("a.%d", i)) }
@@ -89,7 +69,7 @@ func navigation(tr *trial) {
 	site.wants("-u")
 }
 
-// Rule 5: neither a later release with a shorter grace nor a drop shortens an earlier
+// Rule 3: neither a later release with a shorter grace nor one without shortens an earlier
 // grace.
 func longestGrace(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -118,7 +98,7 @@ func lateLapse(tr *trial) {
 	tr.wantOnline(presence.Site, "u")
 }
 
-// Rules 2 and 5, scenarios 34 and 35: a node stops and releases its connections. A user who
+// Rules 2 and 3, scenarios 34 and 35: a node stops and releases its connections. A user who
 // comes back at another node does not leave; any other user leaves once. A node that is
 // killed: the same after the TTL, and its late heartbeats revive nothing.
 func deploy(tr *trial) {

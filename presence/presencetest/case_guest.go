@@ -10,14 +10,14 @@ import (
 
 func guestCases() []ruleCase {
 	return []ruleCase{
-		{"rule 11", "guests are counted exactly up to the bound", guestsExact},
-		{"rule 11", "guests are counted within a few percent beyond the bound", guestEstimate},
-		{"rule 11", "guests of both periods count once", guestUnion},
-		{"rule 11", "few guests are counted exactly after many", fewAfterMany},
-		{"rule 11", "a guest who is forgotten is out at once", guestForgotten},
-		{"rule 11", "a guest of the period before can be forgotten", oldGuestForgotten},
-		{"rule 11", "a guest who is forgotten beyond the bound is out at once too", forgottenAmongMany},
-		{"rule 11", "guests are in no roster and no diff", guestUnnamed},
+		{"rule 8", "guests are counted exactly up to the bound", guestsExact},
+		{"rule 8", "guests are counted within a few percent beyond the bound", guestEstimate},
+		{"rule 8", "guests of both periods count once", guestUnion},
+		{"rule 8", "few guests are counted exactly after many", fewAfterMany},
+		{"rule 8", "a guest who is forgotten is out at once", guestForgotten},
+		{"rule 8", "a guest of the period before can be forgotten", oldGuestForgotten},
+		{"rule 8", "a guest who is forgotten beyond the bound is out at once too", forgottenAmongMany},
+		{"rule 8", "guests are in no roster and no diff", guestUnnamed},
 	}
 }
 
@@ -47,7 +47,7 @@ func (tr *trial) wantGuestsBetween(least, most int) {
 	}
 }
 
-// Rule 11: each guest counts once, and no guest is left out. The step to the estimate is
+// Rule 8: each guest counts once, and no guest is left out. The step to the estimate is
 // within its error.
 func guestsExact(tr *trial) {
 	for n := range backend.ExactGuests {
@@ -64,7 +64,7 @@ func guestsExact(tr *trial) {
 	}
 }
 
-// Rule 11: many guests are counted within 3 %, each once.
+// Rule 8: many guests are counted within 3 %, each once.
 func guestEstimate(tr *trial) {
 	for _, n := range []int{1000, 10_000} {
 		tr.do(presence.Site, guests(guest, 0, n)...)
@@ -73,7 +73,7 @@ func guestEstimate(tr *trial) {
 	}
 }
 
-// Rule 11: a guest who came in both periods counts once, among few and among many.
+// Rule 8: a guest who came in both periods counts once, among few and among many.
 func guestUnion(tr *trial) {
 	const few = backend.ExactGuests / 2
 	tr.do(presence.Site, guests(guest, 0, few)...)
@@ -100,7 +100,7 @@ func (tr *trial) turn() {
 	tr.age()
 }
 
-// Rule 11: once the many guests are out of the window, the number is exact again, and a
+// Rule 8: once the many guests are out of the window, the number is exact again, and a
 // guest can be forgotten.
 func fewAfterMany(tr *trial) {
 	tr.do(presence.Site, guests(guest, 0, 1000)...)
@@ -123,7 +123,7 @@ func fewAfterMany(tr *trial) {
 	tr.wantGuests(200)
 }
 
-// Rule 11: a guest who signed in is out at once, however often the store is told. Who
+// Rule 8: a guest who signed in is out at once, however often the store is told. Who
 // signs out is a guest again, under the same id.
 func guestForgotten(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -161,7 +161,7 @@ func guestForgotten(tr *trial) {
 	site.wants("")
 }
 
-// Rule 11: a guest is taken out of both sets. Who stays counts as long as before.
+// Rule 8: a guest is taken out of both sets. Who stays counts as long as before.
 func oldGuestForgotten(tr *trial) {
 	tr.do(presence.Site, guest("old"), guest("both"), guest("gone"), guest("gone too"))
 	tr.do(presence.Site, guests(guest, 0, 50)...)
@@ -176,7 +176,7 @@ func oldGuestForgotten(tr *trial) {
 	tr.wantGuests(0)
 }
 
-// Rule 11: beyond the bound too, at once and for as long as the guest would have counted. Who is in neither set
+// Rule 8: beyond the bound too, at once and for as long as the guest would have counted. Who is in neither set
 // changes no number, and who comes back counts again.
 func forgottenAmongMany(tr *trial) {
 	for _, n := range []int{620, 20_000} {
@@ -205,7 +205,7 @@ func forgottenAmongMany(tr *trial) {
 	}
 }
 
-// Rule 11: also if a guest's id equals a user's id.
+// Rule 8: also if a guest's id equals a user's id.
 func guestUnnamed(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, guest("u"), guest("v"), guest("web"))

@@ -44,7 +44,7 @@ func hostileIDs(tr *trial) {
 		if err := named(id).ValidateInside(); err != nil {
 			tr.Fatalf("%q is no valid user: %v", id, err)
 		}
-		joins = append(joins, join(id, "a.1"), seen(id))
+		joins = append(joins, joinAs(having(id, presence.Online), "a.1"), seen(id))
 		beats = append(beats, beat(id, "a.1"))
 	}
 	tr.do(presence.Site, joins...)
@@ -57,8 +57,7 @@ func hostileIDs(tr *trial) {
 		tr.Errorf("recent is %d, want %d", got, len(all))
 	}
 	for i, id := range all {
-		tr.do(presence.Site, update(presence.User{ID: id, Name: nameOf(id)}))
-		tr.do(presence.Site, drop(id, presence.HolderWeb))
+		tr.do(presence.Site, status(id, presence.Away))
 		tr.do(presence.Site, drop(id, "a.1"))
 		site.wantsDiffs("~"+string(id), "-"+string(id))
 		if got := tr.read(presence.Site).names(); !slices.Equal(got, all[i+1:]) {

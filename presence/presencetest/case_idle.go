@@ -11,18 +11,17 @@ import (
 
 func idleCases() []ruleCase {
 	return []ruleCase{
-		{"rule 24", "a user is idle while nobody is at any page", idleWhileAll},
-		{"rule 24", "a join says it too, and each anew", idleJoins},
-		{"rule 24", "nothing else that renews a lease changes it", idleBeats},
-		{"rule 24", "the pages are those of the latest word about each lease", pagesAdd},
-		{"rule 24", "the status stays as it was chosen", idleStatus},
-		{"rule 24", "a page view is somebody, until a connection speaks for it", idleViews},
-		{"rule 24", "the grace is as idle as what was released", idleGrace},
-		{"rule 24", "the last page at which somebody was ends", idleEnds},
-		{"rule 24", "in each topic for itself", idleTopics},
-		{"rule 24", "who turns visible is idle at once", idleHidden},
-		{"rule 24", "what is repeated changes nothing", idleAgain},
-		{"rule 24", "a keep is a proof of life, and no page view", idleProof},
+		{"rule 6", "a user is idle while nobody is at any page", idleWhileAll},
+		{"rule 6", "a join says it too, and each anew", idleJoins},
+		{"rule 6", "nothing else that renews a lease changes it", idleBeats},
+		{"rule 6", "the pages are those of the latest word about each lease", pagesAdd},
+		{"rule 6", "the status stays as it was chosen", idleStatus},
+		{"rule 6", "a page view is somebody, until a connection speaks for it", idleViews},
+		{"rule 6", "the grace is as idle as the release says", idleGrace},
+		{"rule 6", "the last page at which somebody was ends", idleEnds},
+		{"rule 6", "in each topic for itself", idleTopics},
+		{"rule 6", "who turns visible is idle at once", idleHidden},
+		{"rule 6", "a keep is a proof of life, and no page view", idleProof},
 	}
 }
 
@@ -40,11 +39,11 @@ func (tr *trial) wantIdle(topic presence.Topic, want string) {
 		}
 	}
 	if got := words(idle); got != want {
-		tr.Fatalf("%s: idle are %q, want %q (rule 24)", topic, got, want)
+		tr.Fatalf("%s: idle are %q, want %q (rule 6)", topic, got, want)
 	}
 }
 
-// Rule 24: each turn of the user is an update, and no turn of one page among several is.
+// Rule 6: each turn of the user is an update, and no turn of one page among several is.
 func idleWhileAll(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("v", "a.2"))
@@ -64,7 +63,7 @@ func idleWhileAll(tr *trial) {
 	site.wantsDiffs()
 }
 
-// Rule 24: the first join, the second one of the same page, and that of another page.
+// Rule 6: the first join, the second one of the same page, and that of another page.
 func idleJoins(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")))
@@ -78,7 +77,7 @@ func idleJoins(tr *trial) {
 	site.wantsDiffs("+u", "~u", "~u", "~u")
 }
 
-// Rule 24: heartbeats, updates and shorter leases leave it alone.
+// Rule 6: heartbeats, updates and shorter leases leave it alone.
 func idleBeats(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")), join("v", "b.1"))
@@ -93,26 +92,26 @@ func idleBeats(tr *trial) {
 		tr.wantIdle(presence.Site, "u")
 	}
 	site.wantsDiffs()
-	tr.do(presence.Site, update(full("u")), update(full("v")))
-	tr.do(presence.Site, update(named("u")), update(named("v")))
+	tr.do(presence.Site, status("u", presence.Busy), status("v", presence.Busy))
+	tr.do(presence.Site, status("u", presence.Away), status("v", presence.Away))
 	tr.wantIdle(presence.Site, "u")
 	site.wantsDiffs("~u ~v", "~u ~v")
 }
 
-// Rule 24: a page view and a grace have none. A lease that goes takes its pages with it.
+// Rule 6: a page view and a grace have none. A lease that goes takes its pages with it.
 func pagesAdd(tr *trial) {
 	site := tr.follow(presence.Site)
 	wants := func(all int, leases ...backend.Lease) {
 		tr.Helper()
 		if s := tr.sighting(presence.Site, "u"); s.Pages != all {
-			tr.Errorf("the sighting is %+v, want %d pages (rule 24)", s, all)
+			tr.Errorf("the sighting is %+v, want %d pages (rule 6)", s, all)
 		}
 		in := tr.inspect("", 1)[0]
 		for i := range in.Leases {
 			in.Leases[i].Left = 0
 		}
 		if !slices.Equal(in.Leases, leases) {
-			tr.Errorf("got the leases %+v, want %+v (rule 24)", in.Leases, leases)
+			tr.Errorf("got the leases %+v, want %+v (rule 6)", in.Leases, leases)
 		}
 	}
 	a := func(pages int) backend.Lease { return backend.Lease{Holder: "a.1", Pages: pages} }
@@ -122,9 +121,9 @@ func pagesAdd(tr *trial) {
 	wants(1, a(1))
 	tr.do(presence.Site, paged(keep("u", "b.1"), 300))
 	wants(301, a(1), b(300))
-	tr.do(presence.Site, paged(keep("u", "a.1"), 3), paged(join("u", "b.1"), 2), seen("u"))
+	tr.do(presence.Site, past(paged(keep("u", "a.1"), 3), time.Second), past(paged(join("u", "b.1"), 2), time.Second), seen("u"))
 	wants(5, a(3), b(2), web)
-	tr.do(presence.Site, beat("u", "a.1"), update(full("u")), drop("u", presence.HolderWeb))
+	tr.do(presence.Site, beat("u", "a.1"), update(full("u")), signOff("u"))
 	wants(5, a(3), b(2))
 	tr.do(presence.Site, release("u", "a.1"))
 	wants(2, b(2), grace)
@@ -136,10 +135,10 @@ func pagesAdd(tr *trial) {
 	wants(4, b(4), grace)
 	tr.do(presence.Site, drop("u", "b.1"), join("u", "b.1"))
 	wants(0, b(0), grace)
-	site.wantsDiffs("+u", "~u", "-u", "+u", "~u")
+	site.wantsDiffs("+u", "~u", "-u", "+u")
 }
 
-// Rule 24: busy is busy, and who chooses while idle stays idle.
+// Rule 6: busy is busy, and who chooses while idle stays idle.
 func idleStatus(tr *trial) {
 	tr.keep.Active = true // which writes beside it
 	for _, chosen := range []presence.Status{presence.Online, presence.Busy, "away-"} {
@@ -160,7 +159,7 @@ func idleStatus(tr *trial) {
 	}
 }
 
-// Rules 6 and 24: by an OpJoin or OpKeep. Without either it is somebody for as long as it holds.
+// Rules 3 and 6: by an OpJoin or OpKeep. Without either it is somebody for as long as it holds.
 func idleViews(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")))
@@ -185,20 +184,20 @@ func idleViews(tr *trial) {
 	site.wantsDiffs("+u", "~u", "~u", "~u", "~u", "~u", "~u", "~u", "~u")
 }
 
-// Rules 5 and 24: who goes from page to page is neither seen to turn idle nor to come back.
+// Rules 3 and 6: who goes from page to page is neither seen to turn idle nor to come back.
 func idleGrace(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")), idly(join("v", "a.2")), idly(join("v", "a.3")))
 	site.wantsDiffs("+u +v")
-	tr.do(presence.Site, release("u", "a.1"), release("v", "a.2"))
+	tr.do(presence.Site, idly(release("u", "a.1")), idly(release("v", "a.2")))
 	tr.wantIdle(presence.Site, "u v")
 	tr.do(presence.Site, idly(join("u", "a.4")))
 	tr.pass(grace + slack)
 	tr.wantIdle(presence.Site, "u v")
 	site.wantsDiffs()
 	tr.do(presence.Site, keep("v", "a.3"), idly(join("v", "a.5")))
+	tr.do(presence.Site, idly(release("v", "a.5")))
 	tr.do(presence.Site, release("v", "a.3"))
-	tr.do(presence.Site, release("v", "a.5"))
 	tr.do(presence.Site, idly(join("v", "a.6")))
 	tr.wantIdle(presence.Site, "u")
 	tr.pass(grace + slack)
@@ -206,12 +205,12 @@ func idleGrace(tr *trial) {
 	site.wantsDiffs("~v", "~v")
 }
 
-// Rules 1 and 24: by a drop, a sign-off and a sweep. The user leaves with the last lease.
+// Rules 1 and 6: by a drop, a sign-off and a sweep. The user leaves with the last lease.
 func idleEnds(tr *trial) {
 	site := tr.follow(presence.Site)
 	for _, end := range []func(){
 		func() { tr.do(presence.Site, drop("u", "b.1")) },
-		func() { tr.do(presence.Site, leave("u", "b.1"), signOff("u")) },
+		func() { tr.do(presence.Site, drop("u", "b.1"), signOff("u")) },
 		func() {
 			tr.advance(ttl - slack)
 			tr.do(presence.Site, beat("u", "a.1"))
@@ -235,7 +234,7 @@ func idleTopics(tr *trial) {
 	tr.wantIdle("thread:1", "")
 }
 
-// Rules 2 and 24: nothing is told of an invisible user.
+// Rules 2 and 6: nothing is told of an invisible user.
 func idleHidden(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
@@ -250,19 +249,7 @@ func idleHidden(tr *trial) {
 	site.wantsDiffs("+u", "-u", "+u")
 }
 
-// Rules 12 and 24.
-func idleAgain(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
-	site.wantsDiffs("+u +v")
-	for range 3 {
-		tr.do(presence.Site, idly(keep("u", "a.1")), idly(keep("v", "a.2")), keep("v", "a.2"), idly(join("u", "a.3")))
-	}
-	tr.wantIdle(presence.Site, "u")
-	site.wantsDiffs("~u")
-}
-
-// Rules 7, 16 and 24.
+// Rules 5, 6 and 9.
 func idleProof(tr *trial) {
 	tr.keep.Active = true
 	first := tr.startMinute()

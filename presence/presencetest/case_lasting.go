@@ -19,18 +19,18 @@ func lastingCases() []ruleCase {
 
 func statusCases() []ruleCase {
 	return []ruleCase{
-		{"rule 13", "a chosen status outlives leases and sign-outs", chosenOutlives},
-		{"rule 13", "a new choice has a greater revision than all before", choicesInOrder},
-		{"rule 13", "a choice does not replace one that it does not know", laterChoice},
-		{"rule 13", "choices that are told again count by their revisions", choicesAgain},
-		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
-		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
+		{"rule 10", "a chosen status outlives leases and sign-outs", chosenOutlives},
+		{"rule 10", "a new choice has a greater revision than all before", choicesInOrder},
+		{"rule 10", "a choice does not replace one that it does not know", laterChoice},
+		{"rule 10", "choices that are told again count by their revisions", choicesAgain},
+		{"rule 10", "chosen statuses are trimmed by age", chosenTrimmedByAge},
+		{"rule 10", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
 	}
 }
 
 func secretCases() []ruleCase {
 	return []ruleCase{
-		{"rule 14", "the first offer is the fleet's secret", firstSecret},
+		{"rule 10", "the first offer is the fleet's secret", firstSecret},
 	}
 }
 
@@ -71,7 +71,7 @@ func (tr *trial) wantChosen(want ...presence.Status) {
 	}
 }
 
-// Rule 13: no lease is needed, and neither an expiry nor a sign-out forgets a choice.
+// Rule 10: no lease is needed, and neither an expiry nor a sign-out forgets a choice.
 func chosenOutlives(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Invisible)
 	tr.do(presence.Site, join("u1", "a.1"))
@@ -88,7 +88,7 @@ func chosenOutlives(tr *trial) {
 	}
 }
 
-// Rule 13: whichever node it comes from, also behind a revision that another clock gave, and within one millisecond.
+// Rule 10: whichever node it comes from, also behind a revision that another clock gave, and within one millisecond.
 func choicesInOrder(tr *trial) {
 	var revs []int64
 	for i, status := range []presence.Status{presence.Invisible, presence.Away, presence.Busy, presence.Busy} {
@@ -108,7 +108,7 @@ func choicesInOrder(tr *trial) {
 	}
 }
 
-// Rule 13: a node that did not know of the latest choice asks, and tries again. A call that arrives late, and whose
+// Rule 10: a node that did not know of the latest choice asks, and tries again. A call that arrives late, and whose
 // caller has given up, changes nothing.
 func laterChoice(tr *trial) {
 	was := tr.choose(tr.store, "u0", presence.Away)
@@ -121,7 +121,7 @@ func laterChoice(tr *trial) {
 	tr.wantChosen(presence.Busy)
 }
 
-// Rule 13: nodes tell a store again what it lost, in any order and however often.
+// Rule 10: nodes tell a store again what it lost, in any order and however often.
 func choicesAgain(tr *trial) {
 	first := tr.choose(tr.store, "u0", presence.Away)
 	last := tr.choose(tr.store, "u0", presence.Busy)
@@ -141,7 +141,7 @@ func choicesAgain(tr *trial) {
 	tr.wantChosen(presence.Busy, presence.Online)
 }
 
-// Rule 13: Trim forgets choices that are older than it keeps.
+// Rule 10: Trim forgets choices that are older than it keeps.
 func chosenTrimmedByAge(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Invisible)
 	tr.choose(tr.store, "u1", presence.Invisible)
@@ -154,7 +154,7 @@ func chosenTrimmedByAge(tr *trial) {
 	tr.wantChosen("", presence.Busy)
 }
 
-// Rule 13: Trim forgets the oldest choices over the number that it allows.
+// Rule 10: Trim forgets the oldest choices over the number that it allows.
 func chosenTrimmedByNumber(tr *trial) {
 	for i := range 5 {
 		tr.choose(tr.store, presence.UserID(fmt.Sprintf("u%d", i)), presence.Away)
@@ -168,7 +168,7 @@ func chosenTrimmedByNumber(tr *trial) {
 	tr.wantChosen(presence.Busy, "", "", "", presence.Away)
 }
 
-// Rule 14: every node gets the first offer, whatever it offers.
+// Rule 10: every node gets the first offer, whatever it offers.
 func firstSecret(tr *trial) {
 	first, second := bytes.Repeat([]byte{0, 0xff, '\n', '"'}, 8), bytes.Repeat([]byte("2"), 16)
 	for i, ask := range []struct {

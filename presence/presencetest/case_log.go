@@ -12,15 +12,15 @@ import (
 
 func logCases() []ruleCase {
 	return []ruleCase{
-		{"rule 3", "the log goes on from every version", logFromEvery},
-		{"rule 3", "a version that the log does not hold is a gap", logGap},
-		{"rule 3", "the log goes on where a snapshot stands, under churn", snapshotUnderChurn},
-		{"rule 9", "the log is bounded", logBounded},
+		{"rule 2", "the log goes on from every version", logFromEvery},
+		{"rule 2", "a version that the log does not hold is a gap", logGap},
+		{"rule 2", "the log goes on where a snapshot stands, under churn", snapshotUnderChurn},
+		{"rule 10", "the log is bounded", logBounded},
 		{"rule 10", "a store that lost everything starts again", startsAgain},
 	}
 }
 
-// Rule 3: after each version the log holds exactly what followed, each diff
+// Rule 2: after each version the log holds exactly what followed, each diff
 // naming the one before.
 func logFromEvery(tr *trial) {
 	for i := range 20 {
@@ -61,7 +61,7 @@ func (tr *trial) log(topic presence.Topic, after presence.DiffID) []backend.Diff
 	return diffs
 }
 
-// Rule 3: ids of another store, of another topic, and invented ones are gaps. The origin is
+// Rule 2: ids of another store, of another topic, and invented ones are gaps. The origin is
 // known in a topic without diffs.
 func logGap(tr *trial) {
 	tr.do("thread:1", join("u", "a.1"))
@@ -82,7 +82,7 @@ func logGap(tr *trial) {
 	}
 }
 
-// Rule 3, scenario 19: a reader takes a snapshot while others write, and then reads the log
+// Rule 2, scenario 19: a reader takes a snapshot while others write, and then reads the log
 // from the snapshot's version. It gets every diff once.
 func snapshotUnderChurn(tr *trial) {
 	const rounds, writers, steps = 4, 4, 150 // a round's diffs fit into the log
@@ -151,7 +151,7 @@ func stir(tr *trial, node, steps int) {
 	}
 }
 
-// Rule 9: the log keeps 1,000 diffs, which a reader who comes back may need, and not
+// Rule 10: the log keeps 1,000 diffs, which a reader who comes back may need, and not
 // 10,000: a log that only grows is out of memory in a month.
 func logBounded(tr *trial) {
 	const keeps, tooMany = 1000, 10_000

@@ -11,19 +11,19 @@ import (
 
 func nodeCases() []ruleCase {
 	return []ruleCase{
-		{"rule 23", "a renewal says whether the process had a lease", renewalSays},
-		{"rule 23", "a renewal says when the next process lapses", renewalSaysWhen},
-		{"rule 23", "what hangs on a lapsed process leaves, and nothing else", processLapses},
-		{"rule 23", "only a sweep that is asked to looks at processes", sweepAsked},
-		{"rule 23", "the process's last renewal is a proof of life", processProves},
-		{"rule 23", "a user whom something else holds stays", heldElsewhere},
-		{"rule 23", "what hangs on a process that writes no more leaves", writesNoMore},
-		{"rule 23", "what was renewed for less ends with its process", renewedForLess},
-		{"rule 23", "a process that comes back before the sweep is not swept", processReturns},
-		{"rule 23", "a swept process is forgotten", processForgotten},
-		{"rule 23", "a process that ends is not swept", processEnds},
-		{"rule 23", "all that hangs on it goes in one call", manyHang},
-		{"rule 23", "sweepers at four nodes announce each leave once", nodeSweepers},
+		{"rule 7", "a renewal says whether the process had a lease", renewalSays},
+		{"rule 7", "a renewal says when the next process lapses", renewalSaysWhen},
+		{"rule 7", "what hangs on a lapsed process leaves, and nothing else", processLapses},
+		{"rule 7", "only a sweep that is asked to looks at processes", sweepAsked},
+		{"rule 7", "the process's last renewal is a proof of life", processProves},
+		{"rule 7", "a user whom something else holds stays", heldElsewhere},
+		{"rule 7", "what hangs on a process that writes no more leaves", writesNoMore},
+		{"rule 7", "what was renewed for less ends with its process", renewedForLess},
+		{"rule 7", "a process that comes back before the sweep is not swept", processReturns},
+		{"rule 7", "a swept process is forgotten", processForgotten},
+		{"rule 7", "a process that ends is not swept", processEnds},
+		{"rule 7", "all that hangs on it goes in one call", manyHang},
+		{"rule 7", "sweepers at four nodes announce each leave once", nodeSweepers},
 	}
 }
 
@@ -33,7 +33,7 @@ const term = 4 * slack
 func (tr *trial) renews(process string, want bool) {
 	tr.Helper()
 	if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Term: term}); err != nil || r.Alive != want {
-		tr.Errorf("the renewal of %q said %+v, %v, want Alive %v (rule 23)", process, r, err, want)
+		tr.Errorf("the renewal of %q said %+v, %v, want Alive %v (rule 7)", process, r, err, want)
 	}
 }
 
@@ -65,7 +65,7 @@ func renewalSaysWhen(tr *trial) {
 	wants := func(process string, want time.Duration) {
 		tr.Helper()
 		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Term: term}); err != nil || (r.Next-want).Abs() > slack/2 {
-			tr.Errorf("the renewal of %q says %+v, %v, want about %v until a process lapses (rule 23)", process, r, err, want)
+			tr.Errorf("the renewal of %q says %+v, %v, want about %v until a process lapses (rule 7)", process, r, err, want)
 		}
 	}
 	wants("a.p", term)
@@ -84,7 +84,7 @@ func processEnds(tr *trial) {
 	tr.renews("a.p", false)
 	tr.do(presence.Site, join("stays", "a.p.1"))
 	if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: "a.p"}); err != nil || !r.Alive {
-		tr.Errorf("the end of a process said %+v, %v, want that it was alive (rule 23)", r, err)
+		tr.Errorf("the end of a process said %+v, %v, want that it was alive (rule 7)", r, err)
 	}
 	tr.advance(term + slack)
 	tr.sweepNodes()
@@ -149,21 +149,37 @@ func heldElsewhere(tr *trial) {
 	site.wants("-u")
 }
 
-// A process that goes on under another name tells so, also where the store does not know the first one. That is no proof of life.
+// A process that begins a new generation tells so, also where the store does not know it. That is no proof of life. What it wrote
+// in the new one stays, and so does what it writes again.
 func writesNoMore(tr *trial) {
 	site := tr.follow(presence.Site)
 	joined := tr.now()
-	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term), lasting(join("v", "b.p.1"), 10*term))
+	next := func(op backend.Op) backend.Op {
+		op.Gen = 3
+		return lasting(op, 10*term)
+	}
+	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term), lasting(join("v", "b.p.1"), 10*term), lasting(join("w", "b.p.1"), 10*term))
 	tr.renews("b.p", false)
 	tr.advance(slack)
 	for _, process := range []string{"a.p", "b.p"} {
-		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Term: -term / 2}); err != nil || r.Next > term/2 {
-			tr.Errorf("the end of %q said %+v, %v, want that a process lapses soon (rule 23)", process, r, err)
+		if _, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Gen: 3, Term: term, Before: slack / 2}); err != nil { // the later word counts
+			tr.Error(err)
+		}
+		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Gen: 3, Term: term, Before: term / 2}); err != nil || r.Next > term/2 {
+			tr.Errorf("the new generation of %q said %+v, %v, want that one before lapses soon (rule 7)", process, r, err)
 		}
 	}
+	tr.do(presence.Site, next(join("w", "b.p.1")), next(join("x", "b.p.1")))
+	tr.do(presence.Site, lasting(release("x", "b.p.1"), 0)) // of before, and late
+	tr.advance(slack - slack/4)
 	tr.sweepNodes()
-	site.wants("+u +v")
-	tr.advance(term/2 + slack)
+	site.wants("+u +v +w +x")
+	tr.advance(term/2 - slack/4)
+	for _, process := range []string{"a.p", "b.p"} {
+		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Gen: 3, Term: term}); err != nil || !r.Alive {
+			tr.Errorf("the lease of %q is %+v, %v, want it alive (rule 7)", process, r, err)
+		}
+	}
 	if swept := tr.sweepNodes(); len(swept.Gone) > 0 {
 		tr.Errorf("swept %+v, want no process that lives on", swept)
 	}
@@ -172,9 +188,15 @@ func writesNoMore(tr *trial) {
 	tr.wantSeen(presence.Site, "v", joined)
 }
 
-// Rules 7 and 23: a beat and an OpKeep for less than the join, and then beats of the whole length. The process crashes.
+// Rules 5 and 7: a beat and an OpKeep of an earlier proof of life, and then beats of the whole length. The process crashes.
 func renewedForLess(tr *trial) {
-	less := func(op backend.Op) backend.Op { return lasting(op, ttl-4*slack) }
+	less := func(op backend.Op) backend.Op {
+		op.For -= 4 * slack
+		if op.Kind == backend.OpKeep {
+			op.Ago = 4 * slack
+		}
+		return op
+	}
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"))
 	tr.advance(4*slack + slack/2)

@@ -12,7 +12,7 @@ func profileCases() []ruleCase {
 	return []ruleCase{
 		{"profiles", "a new profile is one update, the same again nothing", profileUpdate},
 		{"profiles", "the newest wins for all", newestProfile},
-		{"profiles", "a status alone leaves the rest", statusAlone},
+		{"profiles", "an update changes the status alone", statusAlone},
 		{"profiles", "a visibility is kept as a status is", visibilityKept},
 		{"profiles", "every field arrives as it was sent", everyField},
 		{"profiles", "who is not there is not updated", updateNobody},
@@ -33,13 +33,13 @@ func full(id presence.UserID) presence.User {
 func profileUpdate(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(full("u"), "a.1"))
-	tr.do(presence.Site, update(full("u")), joinAs(full("u"), "a.1"))
+	tr.do(presence.Site, status("u", presence.Busy), joinAs(full("u"), "a.1"))
 	tr.do(presence.Site, seenAs(full("u")))
 	site.wantsDiffs("+u")
 	tr.advance(slack)
 	changed := full("u")
 	changed.Data = json.RawMessage(`[2]`)
-	tr.do(presence.Site, update(changed))
+	tr.do(presence.Site, joinAs(changed, "a.1"))
 	site.wantsDiffs("~u")
 	changed.Avatar = ""
 	tr.do(presence.Site, seenAs(changed))
@@ -52,12 +52,12 @@ func profileUpdate(tr *trial) {
 	site.wantsDiffs("~u")
 	changed.Name = "Zoe"
 	tr.do(presence.Site, joinAs(changed, "b.1"))
-	tr.do(presence.Site, update(changed))
+	tr.do(presence.Site, seenAs(changed))
 	site.wantsDiffs("~u")
 }
 
-// Scenario 17: tabs bring different profiles. The one applied last holds for all, also
-// after its tab closed. A heartbeat brings none.
+// Rule 3, scenario 17: tabs bring different profiles. The latest holds for all, also
+// after its tab closed, and whatever comes late. A heartbeat brings none, and neither does an update.
 func newestProfile(tr *trial) {
 	site := tr.follow(presence.Site)
 	profile := func(name string) presence.User { return presence.User{ID: "u", Name: name} }
@@ -67,8 +67,10 @@ func newestProfile(tr *trial) {
 	tr.wantName("second")
 	tr.do(presence.Site, beat("u", "a.1"), drop("u", "a.2"))
 	tr.wantName("second")
-	tr.do(presence.Site, update(profile("fourth")), update(profile("fifth")))
-	tr.wantName("fifth")
+	tr.do(presence.Site, past(joinAs(profile("older"), "a.3"), slack), past(seenAs(profile("older")), slack), update(profile("update")))
+	tr.wantName("second")
+	tr.do(presence.Site, joinAs(profile("fourth"), "a.3"), past(joinAs(profile("older"), "a.3"), slack))
+	tr.wantName("fourth")
 	site.wantsDiffs("+u", "~u", "~u")
 }
 
@@ -79,7 +81,7 @@ func (tr *trial) wantName(want string) {
 	}
 }
 
-// An update with a status alone changes only the status. A profile without a status keeps
+// An update changes only the status. A profile without a status keeps
 // the former one; a new user is online.
 func statusAlone(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -128,7 +130,7 @@ func visibilityKept(tr *trial) {
 	want("first", hidden.Visibility)
 	tr.do(topic, joinAs(presence.User{ID: phone, Name: "second"}, "a.1"))
 	want("second", hidden.Visibility)
-	tr.do(topic, update(presence.User{ID: phone, Name: "third"}))
+	tr.do(topic, seenAs(presence.User{ID: phone, Name: "third"}))
 	want("third", hidden.Visibility)
 	follower.wantsDiffs("+"+string(phone), "~"+string(phone), "~"+string(phone), "~"+string(phone))
 }
@@ -148,15 +150,17 @@ func everyField(tr *trial) {
 	}
 }
 
-// An update of a user who is not online, or whose lease expired, does nothing.
+// An update of a user who is not online lists nobody. A join that comes late finds it.
 func updateNobody(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, update(full("u")), status("u", presence.Away))
 	site.wantsDiffs()
 	tr.do(presence.Site, join("u", "a.1"))
-	tr.advance(ttl + slack)
+	if got := tr.read(presence.Site).members["u"].Status; got != presence.Away {
+		tr.Errorf("who came after the update has status %q, want away", got)
+	}
+	tr.pass(ttl + slack)
 	tr.do(presence.Site, update(full("u")))
-	tr.sweep()
 	site.wants("+u -u")
 	tr.wantOnline(presence.Site, "")
 }

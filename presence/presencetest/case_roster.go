@@ -8,7 +8,7 @@ import (
 
 func rosterCases() []ruleCase {
 	return []ruleCase{
-		{"rule 3", "a roster tells when it was read, if it does, by the store's clock", rosterMoment},
+		{"rule 2", "a roster tells when it was read, if it does, by the store's clock", rosterMoment},
 	}
 }
 

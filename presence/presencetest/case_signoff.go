@@ -9,30 +9,29 @@ import (
 
 func signOffCases() []ruleCase {
 	return []ruleCase{
-		{"rule 19", "other connections are left alone", signOffOne},
-		{"rule 19", "the last one ends all", signOffLast},
-		{"rule 19", "a browser without a connection", signOffWithout},
-		{"rule 19", "a connection that expired is none", signOffExpired},
-		{"rule 19", "in one topic, and of nobody", signOffNobody},
-		{"rule 19", "it is a proof of life", signOffProof},
-		{"rule 19", "the last one takes the name out where the site says so", signOffNames},
-		{"rule 19", "two browsers sign off at once", signOffAtOnce},
-		{"rule 19", "a sign-out that is written late ends what was before", lateSignOut},
-		{"rule 19", "a sign-off of one browser that is written late ends page views of before", lateSignOff},
+		{"rule 3", "other connections are left alone", signOffOne},
+		{"rule 3", "the last one ends all", signOffLast},
+		{"rule 3", "a browser without a connection", signOffWithout},
+		{"rule 3", "a connection that expired goes by a sweep", signOffExpired},
+		{"rule 3", "in one topic, and of nobody", signOffNobody},
+		{"rule 3", "it is a proof of life", signOffProof},
+		{"rule 3", "the last one takes the name out where the site says so", signOffNames},
+		{"rule 3", "two browsers sign off at once", signOffAtOnce},
+		{"rule 3", "a sign-out that is written late ends what was before", lateSignOut},
 	}
 }
 
-// Rule 19: nothing is announced. Page views of before hold nobody any more, and count on.
+// Rule 3: nothing is announced. Page views of before hold nobody any more, and count on.
 func signOffOne(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))
-	tr.do(presence.Site, leave("u", "a.1"), signOff("u"))
+	tr.do(presence.Site, drop("u", "a.1"), signOff("u"))
 	tr.wantHeld("u", "b.1")
 	tr.do(presence.Site, signOff("u"), signOff("u"))
 	tr.wantHeld("u", "b.1")
 	tr.wantRecent(presence.Site, 1, 0)
 	tr.do(presence.Site, join("u", "a.1"), seen("u"))
-	tr.do(presence.Site, release("u", "a.1"), signOff("u"))
+	tr.do(presence.Site, release("u", "a.1"), past(signOff("u"), tick/2))
 	tr.wantHeld("u", "b.1", presence.HolderGrace)
 	tr.do(presence.Site, drop("u", "b.1"))
 	site.wantsDiffs("+u")
@@ -40,26 +39,26 @@ func signOffOne(tr *trial) {
 	site.wantsDiffs("-u")
 }
 
-// Rule 19: page views, the grace and the sets, as a sign-out does, in one diff.
+// Rule 3: page views, the grace and the sets, as a sign-out does, in one diff.
 func signOffLast(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("u", "b.2"), seen("u"), join("v", "a.2"), seen("v"))
 	tr.do(presence.Site, release("u", "b.2"))
-	tr.do(presence.Site, leave("u", "b.1"), signOff("u"))
+	tr.do(presence.Site, drop("u", "b.1"), signOff("u"))
 	site.wantsDiffs("+u +v")
-	tr.do(presence.Site, leave("u", "a.1"), signOff("u"))
+	tr.do(presence.Site, drop("u", "a.1"), signOff("u"))
 	site.wantsDiffs("-u")
 	tr.wantRecent(presence.Site, 1, 0)
 	tr.wantOnline(presence.Site, "v")
 	tr.unknown([]int{0, 1, 2, 3}, presence.Site, beat("u", "a.1"), beat("u", "b.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
 	tr.do(presence.Site, joinAs(invisible("w"), "a.3"), drop("w", "a.3"), signOff("w"))
-	tr.do(presence.Site, join("w", "a.3"))
+	tr.do(presence.Site, joinAs(having("w", presence.Online), "a.3"))
 	tr.do(presence.Site, drop("w", "a.3"), signOff("w"), join("w", "b.3"))
 	site.wantsDiffs("+w")
 	tr.wantOnline(presence.Site, "v w")
 }
 
-// Rule 19: a grace and a page view are no connections.
+// Rule 3: a grace and a page view are no connections.
 func signOffWithout(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), seen("u"), seen("v"))
@@ -69,25 +68,27 @@ func signOffWithout(tr *trial) {
 	tr.wantRecent(presence.Site, 0, 0)
 }
 
-// Rules 1 and 19: whether it was swept or not.
+// Rules 1, 3 and 5: the sign-off is a proof of life all the same.
 func signOffExpired(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
 	tr.advance(ttl - slack)
 	tr.do(presence.Site, join("u", "b.1"), seen("u"))
 	tr.advance(2 * slack)
-	tr.do(presence.Site, leave("u", "b.1"), signOff("u"))
+	out := tr.now()
+	tr.do(presence.Site, drop("u", "b.1"), signOff("u"))
+	tr.pass(slack)
 	site.wants("+u -u")
-	tr.wantOnline(presence.Site, "")
+	tr.wantSeen(presence.Site, "u", out)
 }
 
-// Rule 19: an unknown user is taken out of the sets, as by a sign-out.
+// Rule 3: an unknown user is taken out of the sets, as by a sign-out.
 func signOffNobody(tr *trial) {
 	site, other := tr.follow(presence.Site), tr.follow("thread:1")
 	tr.do(presence.Site, signOff("u"))
-	tr.do("thread:1", join("u", "a.1"))
-	tr.do(presence.Site, seen("u"), seen("v"))
-	tr.do(presence.Site, drop("u", presence.HolderWeb))
+	tr.do("thread:1", lasting(join("u", "a.1"), day))
+	tr.do(presence.Site, lasting(seen("u"), ttl), seen("v"))
+	tr.pass(ttl + slack)
 	tr.wantRecent(presence.Site, 2, 0)
 	tr.do(presence.Site, signOff("u"))
 	tr.wantRecent(presence.Site, 1, 0)
@@ -97,7 +98,7 @@ func signOffNobody(tr *trial) {
 	other.wants("+u")
 }
 
-// Rules 7 and 19: as a sign-out is, also if a connection is left.
+// Rules 3 and 5: as a sign-out is, also if a connection is left.
 func signOffProof(tr *trial) {
 	tr.do(presence.Site, lasting(seen("u"), ttl), join("v", "b.1"))
 	tr.advance(ttl - slack)
@@ -108,7 +109,7 @@ func signOffProof(tr *trial) {
 	tr.wantSeen(presence.Site, "v", proof)
 }
 
-// Rules 15 and 19: the name stays as long as a connection does.
+// Rules 3 and 9: the name stays as long as a connection does.
 func signOffNames(tr *trial) {
 	for _, forget := range []bool{false, true} {
 		tr.keep = presence.Keep{Names: 10, ForgetSignedOut: forget}
@@ -126,12 +127,14 @@ func signOffNames(tr *trial) {
 	}
 }
 
-// Rules 2 and 19: whoever is the last ends all, once.
+// Rules 2 and 3: whoever is the last ends all, once.
 func signOffAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	for range 20 {
 		tr.do(presence.Site, join("u", "a.0"), join("u", "a.1"), join("u", "a.2"), join("u", "a.3"), seen("u"))
-		tr.nodes(func(node int, store backend.Store) { tr.apply(store, drop("u", ghostHolder(node)), signOff("u")) })
+		tr.nodes(func(node int, store backend.Store) {
+			tr.apply(store, presence.Site, drop("u", ghostHolder(node)), signOff("u"))
+		})
 		site.wantsDiffs("+u", "-u")
 		tr.wantRecent(presence.Site, 0, 0)
 	}
@@ -145,53 +148,49 @@ func (tr *trial) wantHeld(id presence.UserID, want ...presence.Holder) {
 	}
 }
 
-// Rules 7 and 19: who has joined or viewed a page since has come back, and an OpKeep tells of a join. That user stays in
-// the sets, and nothing is told. Last seen is not before what came later.
+// Rules 3 and 5: what joined, closed or was viewed since holds the user, and so does a connection after a sign-off of
+// another browser. That user stays in the sets, and nothing is told.
 func lateSignOut(tr *trial) {
 	for _, out := range []func(presence.UserID) backend.Op{signOut, signOff} {
 		site := tr.follow(presence.Site)
-		ids := []presence.UserID{"gone", "joined", "kept", "made", "viewed", "views"}
-		tr.do(presence.Site, join("kept", "a.1"), join("kept", "a.2"), join("made", "a.1"), join("made", "a.2"), join("joined", "a.1"), join("viewed", "a.1"), join("gone", "a.1"))
+		ids := []presence.UserID{"closed", "gone", "joined", "kept", "stays", "viewed", "views"}
+		tr.do(presence.Site, join("gone", "a.1"), join("kept", "a.1"), join("stays", "a.1"))
 		for _, id := range ids {
-			tr.do(presence.Site, seen(id), lasting(release(id, "a.1"), period))
+			tr.do(presence.Site, seen(id))
 		}
-		site.wants("+gone +joined +kept +made +viewed +views")
+		tr.do(presence.Site, lasting(release("gone", "a.1"), period))
+		site.wants("+closed +gone +joined +kept +stays +viewed +views")
 		tr.advance(slack)
 		left := tr.now()
 		tr.advance(slack)
-		tr.do(presence.Site, keep("kept", "a.2"), keep("made", "a.3"), join("joined", "b.1"), seen("viewed"))
-		tr.do(presence.Site, drop("kept", "a.2"), drop("made", "a.2"), drop("made", "a.3"), drop("joined", "b.1"))
-		tr.advance(slack)
-		for _, leaves := range []string{"-gone -views", ""} {
+		tr.do(presence.Site, keep("kept", "a.1"), join("joined", "b.1"), join("closed", "b.1"), seen("viewed"))
+		tr.do(presence.Site, release("closed", "b.1"))
+		tr.advance(tick)
+		leaves, stay := "-gone -stays -views", 4
+		if out("u").Kind == backend.OpSignOff {
+			leaves, stay = "-gone -views", 5
+		}
+		for range 2 {
 			for _, id := range ids {
 				tr.do(presence.Site, past(out(id), tr.now().Sub(left)))
 			}
 			site.wants(leaves)
-			tr.wantRecent(presence.Site, 4, 0)
+			leaves = ""
+			tr.wantRecent(presence.Site, stay, 0)
 			tr.wantSeen(presence.Site, "gone", left)
 			tr.wantSeen(presence.Site, "views", left)
-			for _, id := range ids[1:4] {
-				tr.wantHeld(id, presence.HolderGrace)
-			}
+			tr.wantHeld("closed", presence.HolderGrace)
+			tr.wantHeld("joined", "b.1")
+			tr.wantHeld("kept", "a.1")
 			tr.wantHeld("viewed", presence.HolderWeb)
+			if stay == 5 {
+				tr.wantHeld("stays", "a.1")
+			}
 		}
-		tr.do(presence.Site, out("joined"), out("kept"), out("made"), out("viewed"))
-		site.wants("-joined -kept -made -viewed")
+		for _, id := range ids {
+			tr.do(presence.Site, signOut(id))
+		}
+		site.read()
+		tr.wantOnline(presence.Site, "")
 	}
-}
-
-// Rules 6 and 19: a connection holds the user.
-func lateSignOff(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("before", "b.1"), join("after", "b.1"))
-	tr.do(presence.Site, seen("before"), seen("after"))
-	tr.advance(2 * slack)
-	tr.do(presence.Site, seen("after"))
-	for range 2 {
-		tr.do(presence.Site, past(signOff("before"), slack), past(signOff("after"), slack))
-		tr.wantHeld("before", "b.1")
-		tr.wantHeld("after", "b.1", presence.HolderWeb)
-	}
-	tr.wantRecent(presence.Site, 2, 0)
-	site.wants("+after +before")
 }

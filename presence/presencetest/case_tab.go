@@ -1,6 +1,7 @@
 package presencetest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,14 +11,14 @@ import (
 
 func tabCases() []ruleCase {
 	return []ruleCase{
-		{"rule 6", "a closed tab is not online for minutes", closedTab},
-		{"rule 6", "moments count, in whatever order they are written", tabMoments},
-		{"rule 6", "a page view that makes no lease does all the rest", viewWithoutLease},
-		{"rule 6", "the latest join counts as long as the user has a lease", latestJoin},
+		{"rule 3", "a closed tab is not online for minutes", closedTab},
+		{"rule 3", "moments count, in whatever order they are written", tabMoments},
+		{"rule 3", "a page view that makes no lease does all the rest", viewWithoutLease},
+		{"rule 3", "the latest join counts as long as the user is remembered", latestJoin},
 	}
 }
 
-// Rule 6: a page is viewed, and opens a stream, or its node has one already. That is closed, and the user leaves after the
+// Rule 3: a page is viewed, and opens a stream, or its node has one already. That is closed, and the user leaves after the
 // grace, long before the page view's lease would end. A page view that came after the stream opened holds the user.
 func closedTab(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -35,13 +36,14 @@ func closedTab(tr *trial) {
 	site.wants("-viewed")
 }
 
-// Rule 6: whichever is written first, in one step or in several.
+// Rule 3: whichever is written first, in one step or in several.
 func tabMoments(tr *trial) {
 	ago := func(op backend.Op, of int) backend.Op { return past(op, time.Duration(of)*slack) }
 	view := func(of int) backend.Op { return ago(lasting(seen("u"), period-time.Duration(of)*slack), of) }
 	enter := func(of int) backend.Op { return ago(join("u", "a.1"), of) }
 	renew := func(of int) backend.Op { return ago(keep("u", "b.1"), of) }
 	makes := func(of int) backend.Op { return ago(keep("u", "c.1"), of) }
+	n := 0
 	for _, script := range [][]backend.Op{
 		{view(2), enter(1)},
 		{view(3), enter(2), enter(1)},
@@ -58,21 +60,22 @@ func tabMoments(tr *trial) {
 		want := script[len(script)-1].Kind == backend.OpSeen
 		for range 2 {
 			for _, steps := range [][][]backend.Op{{script}, slices.Collect(slices.Chunk(script, 1))} {
-				tr.do(presence.Site, ago(join("u", "b.1"), 9))
+				n++
+				topic := presence.Topic(fmt.Sprint("thread:", n))
+				tr.do(topic, ago(join("u", "b.1"), 9))
 				for _, ops := range steps {
-					tr.do(presence.Site, ops...)
+					tr.do(topic, ops...)
 				}
-				if s := tr.sighting(presence.Site, "u"); slices.Contains(s.Holders, presence.HolderWeb) != want {
-					tr.Errorf("after %s the user is held by %q, by the page view: want %v (rule 6)", describe(steps), s.Holders, want)
+				if s := tr.sighting(topic, "u"); slices.Contains(s.Holders, presence.HolderWeb) != want {
+					tr.Errorf("after %s the user is held by %q, by the page view: want %v (rule 3)", describe(steps), s.Holders, want)
 				}
-				tr.do(presence.Site, signOut("u"))
 			}
 			slices.Reverse(script)
 		}
 	}
 }
 
-// Rules 6, 7, 15 and 16: the profile, the sets, the name and the minute. It lengthens no lease, and ends no other one.
+// Rules 3, 5 and 9: the profile, the sets, the name and the minute. It lengthens no lease, and ends no other one.
 func viewWithoutLease(tr *trial) {
 	tr.keep = presence.Keep{Names: 10, Active: true}
 	tr.startMinute()
@@ -94,17 +97,17 @@ func viewWithoutLease(tr *trial) {
 	}
 }
 
-// Rule 6: also after that connection has ended. A user who left and comes back is one of whom no join is known.
+// Rule 3: also after that connection has ended. Later, a user who comes back is one of whom no join is known.
 func latestJoin(tr *trial) {
-	view := func(id presence.UserID) backend.Op { return past(lasting(seen(id), period-slack), slack) }
-	tr.do(presence.Site, join("grace", "a.1"), join("two", "a.1"), join("two", "a.2"), join("gone", "a.1"), join("goes", "a.1"), join("lapsed", "a.1"))
-	tr.do(presence.Site, release("grace", "a.1"), drop("two", "a.2"), drop("gone", "a.1"), drop("goes", "a.1"), view("goes"))
-	tr.do(presence.Site, view("grace"), view("two"), view("gone"))
+	view := func(id presence.UserID, ago time.Duration) backend.Op {
+		return past(lasting(seen(id), period-ago), ago)
+	}
+	tr.do(presence.Site, join("grace", "a.1"), join("two", "a.1"), join("two", "a.2"), join("gone", "a.1"))
+	tr.do(presence.Site, release("grace", "a.1"), drop("two", "a.2"), drop("gone", "a.1"))
+	tr.do(presence.Site, view("grace", slack), view("two", slack), view("gone", slack))
 	tr.do(presence.Site, drop("two", "a.1"))
-	tr.wantOnline(presence.Site, "goes gone grace lapsed")
-	tr.advance(ttl + slack)
-	tr.do(presence.Site, past(join("lapsed", "a.2"), 2*ttl), past(lasting(seen("lapsed"), period-ttl-2*slack), ttl+2*slack))
-	tr.do(presence.Site, drop("lapsed", "a.2"))
-	tr.sweep()
-	tr.wantOnline(presence.Site, "goes gone lapsed")
+	tr.wantOnline(presence.Site, "grace")
+	tr.pass(memory + slack)
+	tr.do(presence.Site, view("gone", memory+2*slack))
+	tr.wantOnline(presence.Site, "gone")
 }

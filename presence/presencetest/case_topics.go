@@ -18,7 +18,7 @@ func topicsCases() []ruleCase {
 		{"inspect", "users come with what holds them, invisible ones too", inspectHolders},
 		{"inspect", "users come by their IDs, page by page", inspectInOrder},
 		{"inspect", "an expired lease is shown until it is swept", inspectExpired},
-		{"rule 9", "nothing remains of what a site wanted to be kept", nothingKept},
+		{"rule 10", "nothing remains of what a site wanted to be kept", nothingKept},
 	}
 }
 
@@ -92,7 +92,7 @@ func topicsInOrder(tr *trial) {
 	}
 }
 
-// Rule 9: last seen, names and a record do not make a topic listed.
+// Rule 10: last seen, names and a record do not make a topic listed.
 func topicsForgotten(tr *trial) {
 	tr.keep = presence.Keep{Names: 10, Peak: true}
 	tr.do(presence.Site, join("u", "a.1"), seen("u"), guest("g"), bot("b", "Bingbot"))
@@ -140,8 +140,8 @@ func inspectHolders(tr *trial) {
 	minute := tr.startMinute()
 	shy := full("w")
 	shy.Status = presence.Invisible
-	tr.do(presence.Site, joinAs(full("u"), "b.1"), join("v", "a.2"), joinAs(shy, "a.3"), join("x", "a.4"), guest("g"), bot("b", "Bot"))
-	tr.do(presence.Site, joinAs(full("u"), "a.1"), seenAs(full("u")), join("v", "a.9"), release("v", "a.9"), drop("x", "a.4"))
+	tr.do(presence.Site, past(joinAs(full("u"), "b.1"), time.Second), join("v", "a.2"), joinAs(shy, "a.3"), join("x", "a.4"), guest("g"), bot("b", "Bot"))
+	tr.do(presence.Site, past(joinAs(full("u"), "a.1"), time.Second), seenAs(full("u")), join("v", "a.9"), release("v", "a.9"), drop("x", "a.4"))
 	tr.do("thread:1", join("y", "a.5"))
 	got := tr.inspect("", 10)
 	want := []struct {
@@ -216,7 +216,7 @@ func inspectInOrder(tr *trial) {
 
 // Left is zero or less. A store may have swept it by itself.
 func inspectExpired(tr *trial) {
-	tr.do(presence.Site, join("u", "a.1"), seen("u"))
+	tr.do(presence.Site, past(join("u", "a.1"), time.Second), seen("u"))
 	tr.advance(ttl + slack)
 	for _, u := range tr.inspect("", 10) {
 		for _, l := range u.Leases {
@@ -235,7 +235,7 @@ func inspectExpired(tr *trial) {
 	}
 }
 
-// Rule 9: figures, bots and pages of a topic that all left, with all that can be kept.
+// Rule 10: figures, bots and pages of a topic that all left, with all that can be kept.
 func nothingKept(tr *trial) {
 	tr.keep = presence.Keep{Names: 10, Active: true, Peak: true, PeakGuests: true, ForgetSignedOut: true}
 	site := tr.follow(presence.Site)

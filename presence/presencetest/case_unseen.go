@@ -9,15 +9,15 @@ import (
 
 func unseenCases() []ruleCase {
 	return []ruleCase{
-		{"rule 21", "an unseen user is there as any other", unseenIsThere},
-		{"rule 21", "an unseen user leaves without last seen", unseenLeaves},
-		{"rule 21", "many leave together, some of them unseen", unseenAmongMany},
-		{"rule 21", "a last seen from before is forgotten", unseenForgets},
-		{"rule 21", "turning invisible- is a leave without last seen", unseenTurnsInvisible},
-		{"rule 21", "invisible- is as hidden as invisible", unseenInvisible},
-		{"rule 21", "an unseen user is in no list of names", unseenNames},
-		{"rule 21", "turning seen is a proof of life", seenFromNowOn},
-		{"rule 21", "turning seen is an activity", seenIsNamed},
+		{"rule 5", "an unseen user is there as any other", unseenIsThere},
+		{"rule 5", "an unseen user leaves without last seen", unseenLeaves},
+		{"rule 5", "many leave together, some of them unseen", unseenAmongMany},
+		{"rule 5", "a last seen from before is forgotten", unseenForgets},
+		{"rule 5", "turning invisible- is a leave without last seen", unseenTurnsInvisible},
+		{"rule 5", "invisible- is as hidden as invisible", unseenInvisible},
+		{"rule 5", "an unseen user is in no list of names", unseenNames},
+		{"rule 5", "turning seen is a proof of life", seenFromNowOn},
+		{"rule 5", "turning seen is an activity", seenIsNamed},
 	}
 }
 
@@ -40,12 +40,12 @@ func (tr *trial) wantUnseen(ids ...presence.UserID) {
 	tr.Helper()
 	for _, id := range ids {
 		if s := tr.sighting(presence.Site, id); s.Online || !s.LastSeen.IsZero() {
-			tr.Errorf("the sighting of %q is %+v, want none (rule 21)", id, s)
+			tr.Errorf("the sighting of %q is %+v, want none (rule 5)", id, s)
 		}
 	}
 }
 
-// Rule 21: roster, total, recent number and record are as without the "-". A profile
+// Rule 5: roster, total, recent number and record are as without the "-". A profile
 // without a status keeps the whole status.
 func unseenIsThere(tr *trial) {
 	tr.keep.Peak = true
@@ -56,8 +56,8 @@ func unseenIsThere(tr *trial) {
 	tr.wantOnline(presence.Site, "u v")
 	tr.wantRecent(presence.Site, 1, 1)
 	tr.wantPeak(presence.Site, 2, at)
-	tr.do(presence.Site, update(presence.User{ID: "u", Name: "Another"}), join("u", "a.2"))
-	tr.do(presence.Site, status("v", unseenIdle), beat("v", presence.HolderWeb))
+	tr.do(presence.Site, joinAs(presence.User{ID: "u", Name: "Another"}, "a.1"), join("u", "a.2"))
+	tr.do(presence.Site, status("v", unseenIdle))
 	site.wants("~v")
 	for id, want := range map[presence.UserID]presence.Status{"u": unseenOnline, "v": unseenIdle} {
 		if m, s := tr.read(presence.Site).members[id], tr.sighting(presence.Site, id); m.Status != want || s.Status != want || !s.Online {
@@ -66,7 +66,7 @@ func unseenIsThere(tr *trial) {
 	}
 }
 
-// Rule 21: in whatever way a user leaves.
+// Rule 5: in whatever way a user leaves.
 func unseenLeaves(tr *trial) {
 	site := tr.follow(presence.Site)
 	for name, leave := range map[string]func(){
@@ -74,7 +74,7 @@ func unseenLeaves(tr *trial) {
 		"release":  func() { tr.do(presence.Site, release("u", "a.1")); tr.pass(grace + slack) },
 		"lapse":    func() { tr.pass(ttl + slack) },
 		"sign-out": func() { tr.do(presence.Site, signOut("u")) },
-		"sign-off": func() { tr.do(presence.Site, leave("u", "a.1"), signOff("u")) },
+		"sign-off": func() { tr.do(presence.Site, drop("u", "a.1"), signOff("u")) },
 		"lapse of several": func() {
 			tr.do(presence.Site, join("u", "a.2"), lasting(seen("u"), ttl))
 			tr.pass(ttl + slack)
@@ -89,7 +89,7 @@ func unseenLeaves(tr *trial) {
 			tr.do(presence.Site, drop("u", "a.1"))
 		},
 		"another profile in the same step": func() {
-			tr.do(presence.Site, update(presence.User{ID: "u", Name: "Another"}), drop("u", "a.1"))
+			tr.do(presence.Site, joinAs(presence.User{ID: "u", Name: "Another"}, "a.1"), drop("u", "a.1"))
 		},
 	} {
 		tr.do(presence.Site, joinAs(having("u", unseenOnline), "a.1"))
@@ -101,7 +101,7 @@ func unseenLeaves(tr *trial) {
 	}
 }
 
-// Rule 21: each leave of a sweep is for itself, whoever else leaves.
+// Rule 5: each leave of a sweep is for itself, whoever else leaves.
 func unseenAmongMany(tr *trial) {
 	tr.keep.Names = 100
 	site := tr.follow(presence.Site)
@@ -136,14 +136,13 @@ func unseenAmongMany(tr *trial) {
 	}
 }
 
-// Rule 21: the store forgets when a user was last seen once the user joins, views a page or changes
+// Rule 5: the store forgets when a user was last seen once the user joins, views a page or changes
 // the settings so that nobody may see it. An invisible user's last seen is forgotten too.
 func unseenForgets(tr *trial) {
 	for _, unseen := range [][]backend.Op{
 		{joinAs(having("u", unseenOnline), "a.2")},
 		{seenAs(having("u", hiddenUnseen))},
 		{joinAs(invisible("u"), "a.2"), status("u", hiddenUnseen)},
-		{joinAs(having("u", hiddenUnseen), "a.2"), drop("u", "a.2")},
 	} {
 		tr.do(presence.Site, joinAs(having("u", presence.Online), "a.1"))
 		tr.do(presence.Site, drop("u", "a.1"))
@@ -156,7 +155,7 @@ func unseenForgets(tr *trial) {
 	}
 }
 
-// Rule 21: a user of whom everybody could see the last seen turns invisible, and is forgotten too.
+// Rule 5: a user of whom everybody could see the last seen turns invisible, and is forgotten too.
 func unseenTurnsInvisible(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), joinAs(having("v", unseenOnline), "a.2"))
@@ -171,11 +170,11 @@ func unseenTurnsInvisible(tr *trial) {
 	tr.wantUnseen("v")
 }
 
-// Rules 2 and 21: no diff, count or sighting, and no recent user.
+// Rules 2 and 5: no diff, count or sighting, and no recent user.
 func unseenInvisible(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(having("u", hiddenUnseen), "a.1"), seenAs(having("v", hiddenUnseen)))
-	tr.do(presence.Site, join("u", "a.2"), seen("u"), update(presence.User{ID: "v", Name: "Another"}))
+	tr.do(presence.Site, join("u", "a.2"), seen("u"), seenAs(presence.User{ID: "v", Name: "Another"}))
 	tr.wantOnline(presence.Site, "")
 	tr.wantRecent(presence.Site, 0, 0)
 	tr.wantUnseen("u", "v")
@@ -185,7 +184,7 @@ func unseenInvisible(tr *trial) {
 	site.wantsDiffs()
 }
 
-// Rules 15 and 21: neither while online nor afterwards. The recent number has the user.
+// Rules 5 and 9: neither while online nor afterwards. The recent number has the user.
 func unseenNames(tr *trial) {
 	tr.keep.Names = 10
 	tr.do(presence.Site, seen("u"), seenAs(having("v", unseenOnline)), join("w", "a.1"))
@@ -201,7 +200,7 @@ func unseenNames(tr *trial) {
 	tr.wantNames(presence.Site, backend.MaxWithin, "+v u")
 }
 
-// Rules 15 and 21: also the only user of a topic, who leaves by a sweep.
+// Rules 5 and 9: also the only user of a topic, who leaves by a sweep.
 func seenIsNamed(tr *trial) {
 	tr.keep.Names = 10
 	tr.do(presence.Site, join("v", "a.1"), joinAs(having("u", unseenOnline), "a.2"))
@@ -215,7 +214,7 @@ func seenIsNamed(tr *trial) {
 	tr.wantActive(presence.Site, "u", turned)
 }
 
-// Rule 21: nothing is told of the time before.
+// Rule 5: nothing is told of the time before.
 func seenFromNowOn(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(having("u", unseenOnline), "a.1"), joinAs(having("v", hiddenUnseen), "a.2"))

@@ -11,9 +11,9 @@ import (
 
 func watchCases() []ruleCase {
 	return []ruleCase{
-		{"rule 3", "every watcher gets every diff, in order", watchOrder},
-		{"rule 3", "a watch begins when Watch returns, and ends when stopped", watchBeginsAndEnds},
-		{"rule 3", "a reader who watches and then reads misses nothing", watchThenRead},
+		{"rule 2", "every watcher gets every diff, in order", watchOrder},
+		{"rule 2", "a watch begins when Watch returns, and ends when stopped", watchBeginsAndEnds},
+		{"rule 2", "a reader who watches and then reads misses nothing", watchThenRead},
 		{"notices", "every node hears every notice, in order", notices},
 		{"notices", "kinds that the store does not know are delivered too", unknownKinds},
 	}
@@ -50,7 +50,7 @@ func (tr *trial) watch(node backend.Store, topic presence.Topic) (box *mailbox[b
 	return box, stop
 }
 
-// Rule 3, scenarios 22 and 33: each node gets each diff of the topic once, in the order of
+// Rule 2, scenarios 22 and 33: each node gets each diff of the topic once, in the order of
 // the log, also when four nodes write.
 func watchOrder(tr *trial) {
 	var boxes []*mailbox[backend.Diff]
@@ -73,7 +73,7 @@ func watchOrder(tr *trial) {
 	}
 }
 
-// Rule 3: no diff from before Watch, every diff after it, none after stop.
+// Rule 2: no diff from before Watch, every diff after it, none after stop.
 func watchBeginsAndEnds(tr *trial) {
 	tr.do(presence.Site, join("before", "a.1"))
 	box, stop := tr.watch(tr.store, presence.Site)
@@ -92,7 +92,7 @@ func watchBeginsAndEnds(tr *trial) {
 	}
 }
 
-// Rule 3, scenarios 19 and 21: as a node does, watch, read a snapshot, and apply the diffs
+// Rule 2, scenarios 19 and 21: as a node does, watch, read a snapshot, and apply the diffs
 // that came since, many times while others write. Missing diffs are in the log.
 func watchThenRead(tr *trial) {
 	const writers, steps, trials = 4, 150, 100

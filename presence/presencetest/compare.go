@@ -3,6 +3,7 @@ package presencetest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,11 +28,10 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	if err := s.roster.equal(stored); err != nil {
 		return "", fmt.Errorf("by the diffs, %w, as the snapshot says", err)
 	}
-	// A store may sweep whenever it likes.
-	s.oracle.sweep(func(p *person) bool {
-		m, there := stored.members[p.ID]
-		return p.shown && (!there || m.Idle != p.idle)
-	})
+	held, err := b.compareLeases(s)
+	if err != nil {
+		return "", err
+	}
 	foreseen := b.foresee(s)
 	foreseen.id = stored.id
 	if err := stored.equal(foreseen); err != nil {
@@ -52,10 +52,6 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	if err := s.compareLeaves(diffs); err != nil {
 		return "", err
 	}
-	held, err := b.compareLeases(s)
-	if err != nil {
-		return "", err
-	}
 	left, err := b.compareSightings(s)
 	return view + held + left + extras, err
 }
@@ -65,7 +61,7 @@ func (b *board) foresee(s square) *roster {
 	r := &roster{members: make(map[presence.UserID]presence.Member)}
 	for id, p := range s.people {
 		if p.shown {
-			r.members[id] = presence.Member{User: p.User, Since: b.start.Add(p.since), Active: p.active, Idle: p.idle}
+			r.members[id] = presence.Member{User: p.User, Since: s.start.Add(p.since), Active: p.active, Idle: p.idle}
 		}
 	}
 	return r
@@ -97,9 +93,8 @@ func (b *board) compareCounts(s square, stored *roster) (backend.Counts, error) 
 	return c, nil
 }
 
-// compareLeaves: rules 7 and 21, for the latest leave of each user who did not come back.
+// compareLeaves: rule 5, for the latest leave of each user who did not come back.
 func (s square) compareLeaves(diffs []backend.Diff) error {
-	start := s.oracle.start
 	latest := make(map[presence.UserID]backend.Departure)
 	for _, d := range diffs {
 		for _, l := range d.Leaves {
@@ -111,8 +106,8 @@ func (s square) compareLeaves(diffs []backend.Diff) error {
 			continue
 		}
 		var want time.Time
-		if at := s.told[id]; at != noTime {
-			want = start.Add(at)
+		if at := s.told[id]; at > 0 {
+			want = s.start.Add(at)
 		}
 		if !sameTime(l.LastSeen, want) {
 			return fmt.Errorf("the leave of %q tells last seen %v, want %v", id, l.LastSeen, want)
@@ -131,7 +126,7 @@ func (b *board) compareSightings(s square) (view string, err error) {
 		if p := s.people[id]; p != nil && p.shown {
 			want = backend.Sighting{Online: true, Status: p.Status, Idle: p.idle}
 		} else if at, left := s.left[id]; left {
-			want.LastSeen = b.start.Add(at)
+			want.LastSeen = s.start.Add(at)
 			view += fmt.Sprintf(" %q was seen %v,", id, got[i].LastSeen.Sub(b.start).Round(time.Millisecond))
 		}
 		if err := s.compareHolders(id, got[i]); err != nil {
@@ -152,58 +147,61 @@ func (s square) compareHolders(id presence.UserID, got backend.Sighting) error {
 	}
 	pages := 0
 	for _, h := range got.Holders {
-		pages += p.leases[h].pages
+		pages += p.holds[h].pages
 	}
 	if got.Pages != pages {
 		return fmt.Errorf("%q has %d pages by %q, want %d", id, got.Pages, got.Holders, pages)
 	}
-	return s.compareHeld(p, got.Holders)
+	return p.compareHeld(got.Holders)
 }
 
-// compareLeases compares all leases. It returns those that have not expired.
+// compareLeases compares all leases. A store may sweep an expired one whenever it likes, and whether it shows who is not known,
+// is its own matter. It returns the leases that have not expired.
 func (b *board) compareLeases(s square) (view string, err error) {
 	users, err := b.store.Inspect(b.Context(), s.name, "", 1000)
 	if err != nil {
 		return "", fmt.Errorf("inspect: %w", err)
 	}
-	leases := make(map[presence.UserID][]backend.Lease)
+	leases := make(map[presence.UserID]map[presence.Holder]backend.Lease)
 	for _, u := range users {
-		leases[u.ID] = u.Leases
+		leases[u.ID] = make(map[presence.Holder]backend.Lease)
+		for _, l := range u.Leases {
+			leases[u.ID][l.Holder] = l
+		}
 	}
-	for _, id := range gameUsers {
-		p := cmp.Or(s.people[id], &person{})
+	s.oracle.sweep(false, func(p *person, h presence.Holder) bool {
+		_, there := leases[p.ID][h]
+		return !there && (p.known || leases[p.ID] != nil)
+	})
+	for _, u := range users {
+		p := cmp.Or(s.people[u.ID], &person{})
 		var holders []presence.Holder
-		for _, l := range leases[id] {
+		for _, l := range u.Leases {
 			holders = append(holders, l.Holder)
-			want := p.leases[l.Holder]
+			want := p.holds[l.Holder]
 			if left := want.until - s.now; l.Pages != want.pages || (l.Left-left).Abs() > time.Millisecond {
-				return "", fmt.Errorf("a lease of %q is %+v, want %d pages for %v", id, l, want.pages, left)
+				return "", fmt.Errorf("a lease of %q is %+v, want %d pages for %v", u.ID, l, want.pages, left)
 			}
-			if l.Left > 0 {
-				view += fmt.Sprintf(" %q by %s with %d pages,", id, l.Holder, l.Pages)
+			if l.Left > 0 && p.known {
+				view += fmt.Sprintf(" %q by %s with %d pages,", u.ID, l.Holder, l.Pages)
 			}
 		}
-		if err := s.compareHeld(p, holders); err != nil {
-			return "", err
+		if err := p.compareHeld(holders); err != nil || len(holders) == 0 {
+			return "", fmt.Errorf("inspect shows %q with %d leases: %w", u.ID, len(holders), err)
+		}
+	}
+	for id, p := range s.people {
+		if _, there := leases[id]; !there && p.known && len(p.holds) > 0 {
+			return "", fmt.Errorf("inspect lacks %q, who is held by %v", id, p.holds)
 		}
 	}
 	return view, nil
 }
 
-// compareHeld: rule 1. Whether a lease that has expired is still there, a store decides.
-func (s square) compareHeld(p *person, got []presence.Holder) error {
-	if !slices.IsSorted(got) {
-		return fmt.Errorf("%q is held by %q, want them in order", p.ID, got)
-	}
-	for _, h := range got {
-		if _, there := p.leases[h]; !there {
-			return fmt.Errorf("%q is held by %q, want it without %q", p.ID, got, h)
-		}
-	}
-	for h, lease := range p.leases {
-		if lease.until > s.now && !slices.Contains(got, h) {
-			return fmt.Errorf("%q is held by %q, want also %q", p.ID, got, h)
-		}
+// compareHeld: rule 1.
+func (p *person) compareHeld(got []presence.Holder) error {
+	if want := slices.Sorted(maps.Keys(p.holds)); !slices.Equal(got, want) {
+		return fmt.Errorf("%q is held by %q, want %q in this order", p.ID, got, want)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// compareExtras compares what a store keeps by rules 15, 17 and 18 with the oracle, and
+// compareExtras compares what a store keeps by rules 8 and 9 with the oracle, and
 // returns the part of it as text that does not depend on a store's calendar (rule 8).
 func (b *board) compareExtras(s square, stored *roster, counts backend.Counts) (view string, err error) {
 	all, err := b.store.Extras(b.Context(), s.name)
@@ -28,7 +28,7 @@ func (b *board) compareExtras(s square, stored *roster, counts backend.Counts) (
 	return view + names, b.compareRecent(s, counts)
 }
 
-// compareBots: rule 18, in a window as long as rule 8 says.
+// compareBots: rule 8, in a window as long as rule 8 says.
 func (s square) compareBots(got map[string]int) error {
 	total := 0
 	for _, name := range []string{"A", "B"} {
@@ -52,7 +52,7 @@ func (s square) compareBots(got map[string]int) error {
 	return nil
 }
 
-// comparePeak: rule 17. The number at the end of a step is the store's own, which was
+// comparePeak: rule 9. The number at the end of a step is the store's own, which was
 // compared: how many guests it has is up to its calendar.
 func (b *board) comparePeak(s square, got backend.Peak, counts backend.Counts) (string, error) {
 	if s.stepped {
@@ -61,7 +61,7 @@ func (b *board) comparePeak(s square, got backend.Peak, counts backend.Counts) (
 			online += counts.Guests
 		}
 		if online > s.peak.Total {
-			s.peak.Total, s.peak.At = online, b.start.Add(s.now)
+			s.peak.Total, s.peak.At = online, s.start.Add(s.now)
 		}
 	}
 	want := s.peak
@@ -82,7 +82,7 @@ func (b *board) moment(t time.Time) string {
 	return t.Sub(b.start).Round(time.Millisecond).String()
 }
 
-// compareNames: rule 15, all users of a day.
+// compareNames: rule 9, all users of a day.
 func (b *board) compareNames(s square, stored *roster) (view string, err error) {
 	got, err := readRecent(b.Context(), b.store, s.name, backend.RecentQuery{Within: backend.MaxWithin, Limit: 2})
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 		if !online {
 			w.Status = ""
 		}
-		if !u.SameProfile(w.User) || u.Online != online || u.Idle != m.Idle || !sameTime(u.Active, b.start.Add(w.active)) {
+		if !u.SameProfile(w.User) || u.Online != online || u.Idle != m.Idle || !sameTime(u.Active, s.start.Add(w.active)) {
 			return "", fmt.Errorf("recent number %d is %+v, want %+v, online: %v", i+1, u, w, online)
 		}
 		view += fmt.Sprintf(" %q as %q was active %v,", u.ID, u.Name, u.Active.Sub(b.start).Round(time.Millisecond))
@@ -106,7 +106,7 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 	return view, checkRemembered(b.Context(), b.store, s.name, got.Users)
 }
 
-// compareRecent: rule 15, the users of both periods. It may lack one who viewed a page before these, and whose view
+// compareRecent: rule 9, the users of both periods. It may lack one who viewed a page before these, and whose view
 // was written late.
 func (b *board) compareRecent(s square, counts backend.Counts) error {
 	got, err := readRecent(b.Context(), b.store, s.name, backend.RecentQuery{Limit: 2})
@@ -121,7 +121,7 @@ func (b *board) compareRecent(s square, counts backend.Counts) error {
 		there[u.ID] = true
 		w, named := s.names[u.ID]
 		at, viewed := s.views[u.ID]
-		if !named || !viewed || s.now-at >= gameWindow || !sameTime(u.Active, b.start.Add(w.active)) {
+		if !named || !viewed || s.now-at >= gameWindow || !sameTime(u.Active, s.start.Add(w.active)) {
 			return fmt.Errorf("recent of both periods is %+v, want one who viewed a page, as %+v", u, w)
 		}
 	}

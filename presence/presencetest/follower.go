@@ -15,7 +15,7 @@ import (
 )
 
 // A follower follows a topic in two ways: it reads the log, which is complete once a step
-// is done (rule 3), and it keeps the diffs that Watch delivers. In the end it compares the
+// is done (rule 2), and it keeps the diffs that Watch delivers. In the end it compares the
 // two, so that no test depends on when a diff arrives.
 type follower struct {
 	store  backend.Store
@@ -139,7 +139,7 @@ func (f *follower) finish(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return fmt.Errorf("watch delivered %v, want %v, as the log says (rule 3)", ids(f.delivered), ids(f.expected))
+	return fmt.Errorf("watch delivered %v, want %v, as the log says (rule 2)", ids(f.delivered), ids(f.expected))
 }
 
 func (f *follower) caughtUp() bool {

@@ -48,15 +48,15 @@ func (h Harness) peer(t *testing.T, store backend.Store) backend.Store {
 
 // A ruleCase is one test of one rule.
 type ruleCase struct {
-	rule string // "rule 5"
+	rule string // "rule 3"
 	name string
 	test func(*trial)
 }
 
 func allCases() []ruleCase {
 	return slices.Concat(
-		leaseCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), choiceCases(), profileCases(), logCases(), watchCases(),
-		raceCases(), seenCases(), ageCases(), guestCases(), boundCases(), repeatCases(), hostileCases(), lastingCases(),
+		leaseCases(), mergeCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), choiceCases(), profileCases(), logCases(), watchCases(),
+		raceCases(), seenCases(), ageCases(), guestCases(), boundCases(), hostileCases(), lastingCases(),
 		statusCases(), secretCases(), recentCases(), recentPageCases(), activeCases(), peakCases(), recordCases(),
 		botCases(), signOffCases(), unseenCases(), topicsCases(), consumerCases(), broadcastCases(), nodeCases(),
 		idleCases(), rosterCases(), eraseCases(), deadlineCases(), changesCases(),

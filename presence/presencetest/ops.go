@@ -3,6 +3,7 @@ package presencetest
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -74,12 +75,8 @@ func release(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
 }
 
-// leave ends a lease as a sign-out does: at once, and as a proof of life.
-func leave(id presence.UserID, h presence.Holder) backend.Op { return lasting(release(id, h), 0) }
-
-func drop(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: id}, Holder: h}
-}
+// drop is a release without a grace.
+func drop(id presence.UserID, h presence.Holder) backend.Op { return lasting(release(id, h), 0) }
 
 func signOut(id presence.UserID) backend.Op {
 	return backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: id}}
@@ -95,13 +92,13 @@ func bot(id, name string) backend.Op {
 
 func peak(p backend.Peak) backend.Op { return backend.Op{Kind: backend.OpPeak, Peak: p} }
 
-var resetPeak = backend.Op{Kind: backend.OpResetPeak}
+// resetPeak starts the record anew.
+var resetPeak = peak(backend.Peak{})
 
 func update(u presence.User) backend.Op {
 	return backend.Op{Kind: backend.OpUpdate, User: u}
 }
 
-// status is an update of the status alone.
 func status(id presence.UserID, s presence.Status) backend.Op {
 	return update(presence.User{ID: id, Status: s})
 }
@@ -112,9 +109,19 @@ func lasting(op backend.Op, d time.Duration) backend.Op {
 	return op
 }
 
-// past returns op of so long ago.
+// past returns op whose moment was so long ago: of a join or keep, when the page joined.
 func past(op backend.Op, ago time.Duration) backend.Op {
-	op.Ago = ago
+	if op.Kind == backend.OpJoin || op.Kind == backend.OpKeep {
+		op.Joined = ago
+	} else {
+		op.Ago = ago
+	}
+	return op
+}
+
+// revised returns op as the word of its holder with a revision.
+func revised(op backend.Op, rev int64) backend.Op {
+	op.Rev = rev
 	return op
 }
 
@@ -125,9 +132,9 @@ func batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
 
 var opNames = map[backend.OpKind]string{
 	backend.OpJoin: "join", backend.OpSeen: "page view", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
-	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "sign out", backend.OpUpdate: "update",
+	backend.OpRelease: "release", backend.OpSignOut: "sign out", backend.OpUpdate: "update",
 	backend.OpKeep: "keep", backend.OpForgetGuest: "forget guest", backend.OpBot: "bot", backend.OpPeak: "peak",
-	backend.OpResetPeak: "reset the peak", backend.OpSignOff: "sign off",
+	backend.OpSignOff: "sign off",
 }
 
 // opString returns an operation as failure messages name it.
@@ -150,5 +157,21 @@ func opString(op backend.Op) string {
 	say(" named %q", op.Bot)
 	say(" %+v", op.Peak)
 	say(" %v ago", op.Ago)
+	say(" joined %v ago", op.Joined)
+	say(" as word %d", op.Rev)
+	say(" of generation %d", op.Gen)
 	return text
+}
+
+// describe returns batches as failure messages name them.
+func describe(script [][]backend.Op) string {
+	var batches []string
+	for _, ops := range script {
+		var words []string
+		for _, op := range ops {
+			words = append(words, opString(op))
+		}
+		batches = append(batches, "["+strings.Join(words, ", ")+"]")
+	}
+	return strings.Join(batches, " ")
 }

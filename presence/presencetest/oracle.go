@@ -2,8 +2,6 @@ package presencetest
 
 import (
 	"cmp"
-	"maps"
-	"math"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -11,232 +9,281 @@ import (
 )
 
 // An oracle is a topic by the rules, written to be read rather than to be fast: it has no
-// index and no log. Its times are counted from the beginning of the game.
+// index and no log. Its times are counted from long before the game: 0 is never.
 type oracle struct {
 	now    time.Duration
-	people map[presence.UserID]*person       // users with leases, expired ones too
+	people map[presence.UserID]*person       // of whom something is known
 	left   map[presence.UserID]time.Duration // last seen of users who left
-	told   map[presence.UserID]time.Duration // what the latest leave told; noTime: nothing
+	told   map[presence.UserID]time.Duration // what the latest leave told; 0: nothing
 	views  map[presence.UserID]time.Duration // latest page view
 	guests map[string]time.Duration
 	oracleExtras
 }
 
-// noTime is before every moment, as what never happened. It is also a last seen that is not told (rule 21).
-const noTime time.Duration = math.MinInt64
+// memory is how long a store knows what ended (rule 3).
+const memory = 10 * time.Second
 
-// A person is a user with leases.
+// A person is what is known of a user (rule 3).
 type person struct {
 	presence.User
-	leases map[presence.Holder]hold
-	shown  bool          // in the roster
-	unseen bool          // after the latest step
-	since  time.Duration // of being shown
-	active time.Time     // of rule 16
-	idle   bool          // of rule 24, after the latest step
-	proof  time.Duration // the last proof of life (rule 7)
-	joined time.Duration // the latest join or keep since the leases began; else noTime
-	lapsed time.Duration // last seen, if a user who is shown had no lease left, and did not come back visible; else noTime
-	deed                 // in the step that goes on
+	profiled time.Duration            // the moment of the profile
+	known    bool                     // a profile came since something holds the user
+	words    map[presence.Holder]word // the latest of each connection, also of one that has ended
+	holds    map[presence.Holder]hold // connections, the page view and the grace
+	joined   time.Duration            // the latest moment at which a page joined
+	out, off time.Duration            // the latest sign-out, and the latest of these and of those of one browser
+	seen     time.Duration            // the last proof of life of what ended (rule 5)
+	until    time.Duration            // of the memory
+	shown    bool                     // in the roster
+	was      presence.Status          // after the latest step
+	since    time.Duration            // of being shown
+	active   time.Time                // of rule 9
+	idle     bool                     // of rule 6, after the latest step
+	deed                              // in the step that goes on
 }
+
+// A word is the generation and the revision of what a process said of a connection.
+type word struct {
+	gen int32
+	rev int64
+}
+
+func (w word) before(v word) bool { return w.gen < v.gen || w.gen == v.gen && w.rev < v.rev }
 
 // A hold is one lease.
 type hold struct {
 	until  time.Duration
-	length time.Duration // from what last lengthened it, such as a join or page view, to its end
-	idle   bool          // of rule 24
+	length time.Duration // from its proof of life to its end
+	joined time.Duration // when the latest of its pages joined
+	idle   bool          // of rule 6
 	pages  int
 }
 
-// connects reports whether a lease is a connection's.
-func connects(h presence.Holder, _ hold) bool { return h.IsConnection() }
-
-// beat renews a lease, and never shortens it. It returns the proof of life, which was earlier if
-// the lease has a greater length (rule 7).
-func (h hold) beat(now, length time.Duration) (hold, time.Duration) {
-	until := now + length
-	h.until, h.length = max(h.until, until), max(h.length, length)
-	return h, until - h.length
-}
-
-// lengthen renews a lease by a join, a page view or a grace, and never ends it sooner.
-func (h hold) lengthen(until, length time.Duration) hold {
-	if until > h.until {
-		h.until, h.length = until, length
-	}
-	return h
-}
+// proof is the moment of what made the lease.
+func (h hold) proof() time.Duration { return h.until - h.length }
 
 func newOracle(keep presence.Keep, start time.Time) *oracle {
 	return &oracle{
+		now:    24 * time.Hour,
 		people: make(map[presence.UserID]*person),
 		left:   make(map[presence.UserID]time.Duration),
 		told:   make(map[presence.UserID]time.Duration),
 		views:  make(map[presence.UserID]time.Duration),
 		guests: make(map[string]time.Duration),
 		oracleExtras: oracleExtras{
-			keep: keep, start: start, names: make(map[presence.UserID]rememberedUser), bots: make(map[string]namedBot),
+			keep: keep, start: start.Add(-24 * time.Hour), names: make(map[presence.UserID]rememberedUser), bots: make(map[string]namedBot),
 		},
 	}
 }
 
-// person returns the user of an operation, made if it is new: without expired leases (rule 1),
-// but for a heartbeat or keep, which sweeps nobody.
-func (o *oracle) person(op backend.Op) *person {
-	id := op.User.ID
+// step does a batch, and returns the indexes of what is unknown.
+func (o *oracle) step(ops []backend.Op) (unknown []int) {
+	touched := make(map[presence.UserID]*person)
+	lost := make(map[int]bool)
+	for i, op := range ops {
+		switch op.Kind {
+		case backend.OpGuest:
+			o.guests[op.Guest] = o.now
+		case backend.OpForgetGuest:
+			delete(o.guests, op.Guest)
+		case backend.OpBot:
+			if backend.ValidBotName(op.Bot) {
+				o.bots[op.Guest] = namedBot{op.Bot, o.now}
+			}
+		case backend.OpPeak:
+			if now := o.start.Add(o.now); op.Peak == (backend.Peak{}) {
+				o.peak = backend.Peak{At: now, Since: now}
+			}
+			o.peak = o.peak.Better(op.Peak)
+		case backend.OpHeartbeat:
+			lost[i] = true
+			if p := o.people[op.User.ID]; p != nil {
+				if lease, there := p.holds[op.Holder]; there {
+					lease.until, lost[i] = max(lease.until, o.now+op.For), false
+					p.holds[op.Holder] = lease
+				}
+			}
+		default:
+			p := o.person(op.User.ID)
+			touched[p.ID] = p
+			p.held = p.held || len(p.holds) > 0
+			o.merge(p, op)
+			p.held = p.held || len(p.holds) > 0
+		}
+	}
+	for _, p := range touched {
+		o.settle(p)
+	}
+	for i, op := range ops {
+		if op.Kind == backend.OpKeep {
+			p := touched[op.User.ID]
+			_, holds := p.holds[op.Holder]
+			lost[i] = !holds || !p.known
+		}
+		if lost[i] {
+			unknown = append(unknown, i)
+		}
+	}
+	return unknown
+}
+
+func (o *oracle) person(id presence.UserID) *person {
 	p := o.people[id]
 	if p == nil {
-		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime, deed: noDeed}
+		p = &person{User: presence.User{ID: id, Status: presence.Online}, words: make(map[presence.Holder]word), holds: make(map[presence.Holder]hold)}
 		o.people[id] = p
-	}
-	if !renews(op) {
-		p.lapse(o.now)
-		if p.shown && p.lapsed == noTime && len(p.leases) == 0 {
-			p.lapsed = p.proof
-		}
 	}
 	return p
 }
 
-// apply does one operation, and reports whether it found the lease that it renews, or the user whom it updates.
-func (o *oracle) apply(op backend.Op) (found bool) {
+// merge takes what an operation says of a user.
+func (o *oracle) merge(p *person, op backend.Op) {
+	at, joined := o.now-op.Ago, o.now-op.Joined
+	lease := hold{o.now + op.For, op.For + op.Ago, joined, op.Idle, op.Pages}
+	says := word{op.Gen, op.Rev}
+	said, spoke := p.words[op.Holder]
+	newest := !spoke || !says.before(said)
 	switch op.Kind {
-	case backend.OpGuest:
-		o.guests[op.Guest] = o.now
-		return true
-	case backend.OpForgetGuest:
-		delete(o.guests, op.Guest)
-		return true
-	case backend.OpBot:
-		if backend.ValidBotName(op.Bot) {
-			o.bots[op.Guest] = namedBot{op.Bot, o.now}
+	case backend.OpJoin, backend.OpKeep:
+		if op.Kind == backend.OpJoin {
+			p.choose(op.User, 0)
+			p.take(op.User, joined)
 		}
-		return true
-	case backend.OpPeak:
-		o.peak = o.peak.Better(op.Peak)
-		return true
-	case backend.OpResetPeak:
-		now := o.start.Add(o.now)
-		o.peak = backend.Peak{At: now, Since: now}
-		return true
-	}
-	return o.act(o.person(op), op)
-}
-
-func (o *oracle) act(p *person, op backend.Op) (found bool) {
-	lease, held := p.leases[op.Holder]
-	at, until := o.now-op.Ago, o.now+op.For
-	switch op.Kind {
-	case backend.OpJoin:
-		o.take(p, op.User)
-		p.proof = o.now
-		p.comes(o.now)
-		p.speak(op, lease.lengthen(until, op.For), at)
+		p.joined, p.came = max(p.joined, joined), o.now
+		if newest {
+			p.words[op.Holder], p.holds[op.Holder] = says, lease
+		}
 	case backend.OpSeen:
-		o.take(p, op.User)
-		p.proof = max(p.proof, at)
-		p.comes(at)
-		p.viewed = true
-		if len(p.leases) == 0 || at >= p.joined {
-			p.leases[presence.HolderWeb] = p.leases[presence.HolderWeb].lengthen(until, op.For+op.Ago)
-		}
-	case backend.OpHeartbeat, backend.OpKeep:
-		if lease.until <= o.now {
-			if op.Kind != backend.OpKeep || !p.holds(func(h presence.Holder, other hold) bool { return connects(h, other) && other.until > o.now }) {
-				return false
-			}
-			lease = hold{} // it makes one
-		}
-		lease, proof := lease.beat(o.now, op.For)
-		p.proof = max(p.proof, proof)
-		p.leases[op.Holder] = lease
-		if op.Kind == backend.OpKeep {
-			p.speak(op, lease, at)
+		p.choose(op.User, 0)
+		p.take(op.User, at)
+		p.viewed, p.came = true, max(p.came, at)
+		if web, there := p.holds[presence.HolderWeb]; !there || at >= web.proof() {
+			p.holds[presence.HolderWeb] = lease
 		}
 	case backend.OpRelease:
-		if held {
-			p.proof = o.now
-			delete(p.leases, op.Holder)
-			if op.For > 0 {
-				held, already := p.leases[presence.HolderGrace]
-				held.idle = lease.idle && (held.idle || !already)
-				p.leases[presence.HolderGrace] = held.lengthen(until, op.For)
-			}
+		p.ended, p.parts, p.seen = true, true, max(p.seen, at)
+		if newest {
+			p.words[op.Holder] = says
+			delete(p.holds, op.Holder)
 		}
-	case backend.OpDrop:
-		delete(p.leases, op.Holder)
+		lease.pages = 0
+		if grace, there := p.holds[presence.HolderGrace]; op.For > 0 && (!there || lease.until > grace.until) {
+			p.holds[presence.HolderGrace] = lease
+		}
 	case backend.OpSignOut, backend.OpSignOff:
-		o.hide(p, op)
-		o.signOut(p, op, at)
-	case backend.OpUpdate:
-		if len(p.leases) == 0 {
-			return false
+		p.choose(op.User, 0)
+		p.ended, p.parts, p.signs = true, true, max(p.signs, at)
+		p.off = max(p.off, at)
+		if op.Kind == backend.OpSignOut {
+			p.out = max(p.out, at)
 		}
-		o.update(p, op)
-	}
-	return true
-}
-
-// speak takes what a node says of its pages: it speaks for the page views until a moment (rules 6 and 24).
-func (p *person) speak(op backend.Op, lease hold, at time.Duration) {
-	lease.idle, lease.pages = op.Idle, op.Pages
-	p.leases[op.Holder] = lease
-	p.joined = max(p.joined, at)
-	p.endViews(at)
-}
-
-// endViews ends the lease of a page view of a moment or before.
-func (p *person) endViews(at time.Duration) {
-	if web := p.leases[presence.HolderWeb]; web.until-web.length <= at {
-		delete(p.leases, presence.HolderWeb)
+	case backend.OpUpdate:
+		p.choose(op.User, at)
+		p.ended = true
 	}
 }
 
-// hide makes a user invisible of whom a sign-out says so.
-func (o *oracle) hide(p *person, op backend.Op) {
-	if op.User.Status.Base() == presence.Invisible {
-		o.choose(p, op.User)
+// take stores a profile of a moment, unless there is a later one.
+func (p *person) take(u presence.User, at time.Duration) {
+	if at >= p.profiled {
+		u.Status, u.Visibility, u.Rev = p.Status, p.Visibility, p.Rev
+		p.User, p.profiled = u, at
 	}
+	p.known = true
 }
 
-// signOut ends what held the user at a moment, unless the user joined after it. That of one browser ends no more than
-// a page view, if a connection holds the user (rule 19).
-func (o *oracle) signOut(p *person, op backend.Op, at time.Duration) {
-	if len(p.leases) > 0 && !p.hides() {
-		p.proof = max(p.proof, at)
-	}
-	p.endViews(at)
-	if op.Kind == backend.OpSignOff && p.holds(connects) {
+// choose stores a choice, unless there is one of a greater revision. Of an update by which the user hides it notes the moment.
+func (p *person) choose(u presence.User, at time.Duration) {
+	if u.Status == "" || u.Rev < p.Rev {
 		return
 	}
-	if p.joined <= at {
-		maps.DeleteFunc(p.leases, func(h presence.Holder, _ hold) bool { return h != presence.HolderWeb })
+	p.Status, p.Rev = u.Status, u.Rev
+	if p.hides() && at > 0 {
+		p.hid = at
+	}
+}
+
+// hides reports whether others do not see the user (rule 2).
+func (p *person) hides() bool { return p.Status.Base() == presence.Invisible }
+
+// clean ends what does not hold the user (rule 3).
+func (p *person) clean() {
+	for h, lease := range p.holds {
+		at := lease.proof()
+		switch h {
+		case presence.HolderWeb:
+			if at > max(p.off, p.joined) {
+				continue
+			}
+			p.seen = max(p.seen, at)
+		case presence.HolderGrace:
+			if at > p.off && (p.joined > p.out || p.out == 0) {
+				continue
+			}
+		default:
+			if lease.joined > p.out {
+				continue
+			}
+		}
+		delete(p.holds, h)
+		p.ended = true
+	}
+}
+
+// settle ends a step for a user: what holds the user, whether others see that (rule 2), and what is kept and
+// told of one who left (rule 5).
+func (o *oracle) settle(p *person) {
+	id := p.ID
+	if p.signs > 0 && p.held && (p.shown || !p.hides()) {
+		p.seen = max(p.seen, p.signs)
+	}
+	p.clean()
+	held, live := len(p.holds) > 0, p.holdsAny(func(_ presence.Holder, lease hold) bool { return lease.until > o.now })
+	shown := held && p.known && !p.hides() && (p.shown || live)
+	p.came = cmp.Or(p.came, o.now)
+	if p.was.Unseen() && !p.Status.Unseen() || p.was.Base() == presence.Invisible && !p.hides() {
+		p.seen, p.came = o.now, o.now // a proof of life (rules 2 and 5)
+	}
+	gone := p.seen
+	switch {
+	case p.hides() && p.hid > 0:
+		gone = max(p.hid, p.since)
+	case p.hides() && !p.parts:
+		gone = o.now
 	}
 	switch {
-	case len(p.leases) > 0: // the user has come back
-	case p.hides():
-		p.viewed = false
-	default:
-		p.out = true
-		if o.keep.Names == 0 || o.keep.ForgetSignedOut {
-			delete(o.views, p.ID)
-			p.viewed = false
+	case shown && !p.shown:
+		p.since = p.came
+		delete(o.left, id)
+	case !shown && p.shown && p.Status.Unseen():
+		o.told[id] = 0
+	case !shown && p.shown:
+		o.left[id], o.told[id] = gone, gone
+	}
+	p.quits = p.signs > 0 && !held && !p.hides()
+	switch {
+	case p.quits && (o.keep.Names == 0 || o.keep.ForgetSignedOut):
+		delete(o.views, id)
+	case p.viewed && !p.hides():
+		o.views[id] = o.now
+	}
+	if p.Status.Unseen() && (held || p.shown) {
+		delete(o.left, id)
+	}
+	o.remember(p, shown, gone)
+	if !held {
+		p.known = false
+		if p.ended {
+			p.until = o.now + memory
 		}
 	}
+	p.shown, p.was, p.deed = shown, p.Status, deed{}
+	p.idle = held && !p.holdsAny(func(_ presence.Holder, lease hold) bool { return !lease.idle })
 }
 
-// lapse ends the expired leases of a user.
-func (p *person) lapse(now time.Duration) {
-	had := len(p.leases)
-	maps.DeleteFunc(p.leases, func(_ presence.Holder, lease hold) bool { return lease.until <= now })
-	if had > 0 && len(p.leases) == 0 {
-		p.Rev, p.joined = 0, noTime
-	}
-}
-
-// holds reports whether the user has such a lease.
-func (p *person) holds(such func(presence.Holder, hold) bool) bool {
-	for h, lease := range p.leases {
+// holdsAny reports whether such a lease holds the user.
+func (p *person) holdsAny(such func(presence.Holder, hold) bool) bool {
+	for h, lease := range p.holds {
 		if such(h, lease) {
 			return true
 		}
@@ -244,103 +291,22 @@ func (p *person) holds(such func(presence.Holder, hold) bool) bool {
 	return false
 }
 
-// nobodyThere reports whether the user is idle (rule 24).
-func (p *person) nobodyThere() bool {
-	return len(p.leases) > 0 && !p.holds(func(_ presence.Holder, lease hold) bool { return !lease.idle })
-}
-
-// hides reports whether others do not see the user (rule 2).
-func (p *person) hides() bool { return p.Status.Base() == presence.Invisible }
-
-// take stores a profile. Without a status it keeps the former one, or online.
-func (o *oracle) take(p *person, u presence.User) {
-	u = o.revised(p, u)
-	o.turn(p, u.Status)
-	p.User = u
-}
-
-// choose stores a status alone.
-func (o *oracle) choose(p *person, u presence.User) {
-	u = o.revised(p, u)
-	o.turn(p, u.Status)
-	p.Rev = u.Rev
-}
-
-// revised returns a profile with the status that counts (rule 28).
-func (o *oracle) revised(p *person, u presence.User) presence.User {
-	if u.Status == "" || u.Rev < p.Rev {
-		u.Status, u.Rev = p.Status, p.Rev
-	}
-	u.Status, u.Rev = cmp.Or(u.Status, presence.Online), max(u.Rev, p.Rev)
-	return u
-}
-
-func (o *oracle) update(p *person, op backend.Op) {
-	hid := p.hides()
-	if op.User.StatusOnly() {
-		o.choose(p, op.User)
-	} else {
-		o.take(p, op.User)
-	}
-	if op.Ago > 0 && p.hides() && !hid && p.lapsed == noTime {
-		p.lapsed = max(o.now-op.Ago, p.since) // the user left then
-	}
-}
-
-// turn sets a status. Turning seen, visible or invisible is a proof of life (rules 2 and 21). Who
-// had left and comes back visible, or seen, leaves anew after that.
-func (o *oracle) turn(p *person, to presence.Status) {
-	shows, hides := p.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
-	if shows || p.hides() != hides {
-		p.proof = o.now
-		p.came = o.now
-	}
-	if shows || !hides {
-		p.lapsed = noTime
-	}
-	p.Status = to
-}
-
-// settle updates after a step whether others see the user (rule 2), and what is kept and
-// told of one who left (rules 7 and 21).
-func (o *oracle) settle(id presence.UserID) {
-	p := o.people[id]
-	if p == nil {
-		return
-	}
-	shown := len(p.leases) > 0 && !p.hides()
-	if p.came == noTime {
-		p.came = o.now
-	}
-	switch {
-	case shown && !p.shown:
-		p.since = p.came
-		delete(o.left, id)
-	case !shown && p.shown && p.Status.Unseen():
-		o.told[id] = noTime
-	case !shown && p.shown:
-		o.left[id], o.told[id] = p.gone(), p.gone()
-	}
-	if p.viewed && !p.hides() {
-		o.views[id] = o.now
-	}
-	if p.Status.Unseen() {
-		delete(o.left, id)
-	}
-	o.remember(p, shown)
-	p.lapsed, p.deed = noTime, noDeed
-	p.shown, p.unseen, p.idle = shown, p.Status.Unseen(), p.nobodyThere()
-	if len(p.leases) == 0 {
-		delete(o.people, id)
-	}
-}
-
-// sweep removes expired leases of the given users, or of all.
-func (o *oracle) sweep(only func(*person) bool) {
+// sweep removes those expired leases that such names, and with forgets what was remembered long enough.
+func (o *oracle) sweep(forgets bool, such func(*person, presence.Holder) bool) {
 	for id, p := range o.people {
-		if only(p) {
-			p.lapse(o.now)
-			o.settle(id)
+		over, had := p.until <= o.now, len(p.holds)
+		for h, lease := range p.holds {
+			if lease.until <= o.now && such(p, h) {
+				p.seen = max(p.seen, lease.proof())
+				delete(p.holds, h)
+				delete(p.words, h)
+			}
+		}
+		if len(p.holds) < had {
+			o.settle(p)
+		}
+		if over && len(p.holds) == 0 && (forgets || had > 0) {
+			delete(o.people, id)
 		}
 	}
 }
@@ -352,15 +318,6 @@ func (o *oracle) trim(keep time.Duration) {
 			delete(o.left, id)
 		}
 	}
-}
-
-// gone returns when a user left whom others see no more. Who came back invisible had left
-// before.
-func (p *person) gone() time.Duration {
-	if p.lapsed != noTime && p.hides() {
-		return p.lapsed
-	}
-	return p.proof
 }
 
 // within counts the users who came less than d ago.

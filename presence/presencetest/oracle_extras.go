@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// oracleExtras are what an oracle knows of a topic by rules 15 to 18.
+// oracleExtras are what an oracle knows of a topic by rules 8 and 9.
 type oracleExtras struct {
 	keep  presence.Keep
 	start time.Time // of the game
@@ -21,7 +21,7 @@ type oracleExtras struct {
 	stepped bool // the latest move was a step in the topic
 }
 
-// A rememberedUser is a user whom rule 15 remembers.
+// A rememberedUser is a user whom rule 9 remembers.
 type rememberedUser struct {
 	presence.User
 	active time.Duration
@@ -34,42 +34,38 @@ type namedBot struct {
 
 // A deed is what a user did in a step.
 type deed struct {
-	viewed bool          // a page, and no sign-out after it undid that
-	out    bool          // signed out, and did not come back
-	came   time.Duration // the latest page view or join, or turn to seen or visible; else noTime
+	held   bool          // before the step or in it
+	viewed bool          // a page
+	ended  bool          // something ended, or was chosen: it is remembered
+	quits  bool          // signed out, and nothing holds the user
+	signs  time.Duration // the latest sign-out
+	parts  bool          // a release or a sign-out
+	hid    time.Duration // the moment of the update by which the user hides; 0: of another operation
+	came   time.Duration // since when the user is there, if the step brings the user
 }
 
-// noDeed is what a user did who did nothing.
-var noDeed = deed{came: noTime}
-
-// comes notes that a user came by a join or page view of a moment.
-func (p *person) comes(at time.Duration) { p.out, p.came = false, max(p.came, at) }
-
-// remember ends a step for a user, for rules 15, 16 and 21.
-func (o *oracleExtras) remember(p *person, shown bool) {
+// remember ends a step for a user, for rules 5 and 9.
+func (o *oracleExtras) remember(p *person, shown bool, gone time.Duration) {
 	if o.keep.Active && shown && (p.viewed || !p.shown) {
 		if minute := o.start.Add(p.came).Truncate(time.Minute); minute.After(p.active) {
 			p.active = minute
 		}
 	}
 	is, there := o.names[p.ID]
-	if !there {
-		is.active = noTime
-	}
 	switch {
-	case p.Status.Unseen(), p.out && o.keep.ForgetSignedOut:
+	case p.Status.Unseen() && (len(p.holds) > 0 || p.shown), p.quits && o.keep.ForgetSignedOut:
 		delete(o.names, p.ID)
 	case p.hides() && !p.shown: // nothing changes
-	case p.viewed && !p.hides(), shown && (!p.shown || p.unseen):
+	case p.viewed && !p.hides() && !p.Status.Unseen(), shown && (!p.shown || p.was.Unseen()):
 		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.came)}
 	case p.shown && !shown:
-		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.gone())}
+		o.names[p.ID] = rememberedUser{p.User, max(is.active, gone)}
 	case shown && there:
 		o.names[p.ID] = rememberedUser{p.User, is.active}
 	}
 }
 
-// lately returns the users whom rule 15 remembers, the latest active first.
+// lately returns the users whom rule 9 remembers, the latest active first.
 func (o *oracleExtras) lately() (users []rememberedUser) {
 	for _, u := range o.names {
 		users = append(users, u)

@@ -12,91 +12,128 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A happening is an operation of one user, and how long before the play its moment was.
-type happening struct {
-	backend.Op
-	before time.Duration
-}
-
-// orders plays what a user did in the order of the moments, and then in any other order, with repetitions. What holds
-// the user and whom the sets count is the same (rules 6 and 12). If the user signed out too, and came back after it,
-// the user is there (rule 19).
+// orders plays what nodes know of a user in one order, and then in any other order, with repetitions, in one batch or in
+// several. In the end the same is known (rule 3): what holds the user, the roster and the figures.
 //
-// Some things depend on the order, and are left out: when the user came, what becomes of earlier leases and of the sets
-// by a sign-out, and a sign-out that is the latest of all. What a node says of one lease comes in order: here it is
-// always the same.
+// What is told of the way depends on it: since when the user is there, and when one who left was last seen. So do the sets of
+// page views, if the user signed out or hid, and a grace after a sign-out.
 func orders(t *testing.T, h Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
-		did, outs := drawHappenings(rt)
-		again := rapid.SliceOfN(rapid.SampledFrom(did), 0, 3).Draw(rt, "again")
-		other := rapid.Permutation(slices.Concat(did, again)).Draw(rt, "order")
-		pauses := rapid.SliceOfN(rapid.IntRange(-1, 3), len(other), len(other)).Draw(rt, "pauses")
-		var err error
+		facts := drawFacts(rt)
+		again := rapid.SliceOfN(rapid.SampledFrom(facts), 0, 3).Draw(rt, "again")
+		last := len(facts) - 1 // a page that lists the user: a keep lists nobody
+		other := append(rapid.Permutation(slices.Concat(facts[:last], again)).Draw(rt, "order"), facts[last])
+		cuts := rapid.SliceOfN(rapid.Bool(), len(other), len(other)).Draw(rt, "cuts")
+		var got, want known
 		h.wrap(t, func(t *testing.T) {
 			tr := newTrial(t, h)
-			began := tr.now()
-			want := tr.happen("in order", began, did, make([]int, len(did)))
-			if got := tr.happen("in another order", began, other, pauses); !got.Online || !outs && !reflect.DeepEqual(got, want) {
-				err = fmt.Errorf("got %+v, want %+v", got, want)
-			}
-			if got, want := tr.counts("in another order").Recent, tr.counts("in order").Recent; !outs && got != want {
-				err = fmt.Errorf("recent is %d, want %d", got, want)
-			}
+			want = tr.tell("in order", facts, make([]bool, len(facts)))
+			got = tr.tell("in another order", other, cuts)
 		})
-		if err != nil {
-			rt.Fatalf("%v after %v\nas after %v", err, other, did)
+		if !reflect.DeepEqual(got, want) {
+			rt.Fatalf("got %+v\nwant %+v\nafter %s\nas after %s", got, want, describe(cut(other, cuts)), describe([][]backend.Op{facts}))
 		}
 	})
 }
 
-func (h happening) String() string { return opString(past(h.Op, h.before)) }
-
-// drawHappenings draws what a user did, the earliest first. outs says that the user signed out, and came back.
-func drawHappenings(rt *rapid.T) (did []happening, outs bool) {
-	kinds := []backend.Op{seen("u"), join("u", "a.1"), idly(paged(join("u", "a.2"), 2)), keep("u", "a.1"), idly(paged(keep("u", "a.2"), 2)), signOut("u"), signOff("u")}
-	if rapid.Bool().Draw(rt, "without sign-outs") {
-		kinds = kinds[:5]
-	}
-	ops := append(rapid.SliceOfN(rapid.SampledFrom(kinds), 0, 5).Draw(rt, "ops"), rapid.SampledFrom(kinds[:3]).Draw(rt, "last"))
-	for i, op := range ops {
-		outs = outs || op.Kind == backend.OpSignOut || op.Kind == backend.OpSignOff
-		did = append(did, happening{lasting(op, day), time.Duration(len(ops)-i) * slack})
-	}
-	return did, outs
+// known is what is known of a user in the end.
+type known struct {
+	sighting backend.Sighting
+	member   presence.Member
+	leases   []backend.Lease
+	total    int
+	recent   int
 }
 
-// happen writes what happened: after each a pause of so many seconds, none, or for -1 the next is of the same step. A
-// node that finds no connection of the user says again in the end what it has.
-func (tr *trial) happen(topic presence.Topic, began time.Time, did []happening, pauses []int) backend.Sighting {
-	tr.Helper()
-	var late []happening
-	write := func(step []happening) {
-		ops, played := make([]backend.Op, len(step)), tr.now().Sub(began)
-		for i, h := range step {
-			ops[i] = past(h.Op, played+h.before)
-			if h.Kind == backend.OpSeen {
-				ops[i].For -= ops[i].Ago
+// drawFacts draws operations on one user, all of the past. No two of one kind have the same moment, end or revision. After a
+// sign-out no grace holds: a store may forget the grace of a page of whose join it hears later.
+func drawFacts(rt *rapid.T) (facts []backend.Op) {
+	const moments = 12
+	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") }
+	order := func(what string) []int {
+		all := make([]int, moments)
+		for i := range all {
+			all[i] = i + 1
+		}
+		return rapid.Permutation(all).Draw(rt, what)
+	}
+	ago, revs := order("moments"), order("revisions")
+	for i := range rapid.IntRange(1, 8).Draw(rt, "facts") {
+		at := time.Duration(ago[i]) * slack
+		u := presence.User{ID: "u", Rev: int64(revs[i]), Status: gameStatuses[pick(len(gameStatuses))]}
+		named := u
+		named.Name = fmt.Sprint("Name ", i)
+		holder := gameHolders[pick(len(gameHolders))]
+		op := backend.Op{User: u, Holder: holder, Gen: int32(pick(3)), Rev: int64(revs[i]), For: day - at, Ago: at, Joined: at, Idle: pick(3) > 0, Pages: pick(3)}
+		switch pick(8) {
+		case 0, 1:
+			op.Kind, op.User = backend.OpJoin, named
+		case 2:
+			op.Kind = backend.OpKeep
+		case 3:
+			op.Kind, op.Joined, op.Pages = backend.OpRelease, 0, 0
+			op.For *= time.Duration(pick(2))
+		case 4:
+			op = backend.Op{Kind: backend.OpSeen, User: named, For: op.For, Ago: at}
+		case 5:
+			op = backend.Op{Kind: backend.OpSignOut, User: u, Ago: at}
+		case 6:
+			op = backend.Op{Kind: backend.OpSignOff, User: u, Ago: at}
+		default:
+			op = backend.Op{Kind: backend.OpUpdate, User: u, Ago: at}
+		}
+		facts = append(facts, op)
+	}
+	if slices.ContainsFunc(facts, func(op backend.Op) bool { return op.Kind == backend.OpSignOut }) {
+		for i := range facts {
+			if facts[i].Kind == backend.OpRelease {
+				facts[i].For = 0
 			}
 		}
-		result := tr.store.Apply(tr.ctx, tr.batch(topic, ops...))[0]
-		if result.Err != nil {
-			tr.Fatal(result.Err)
-		}
-		for _, i := range result.Unknown {
-			late = append(late, step[i])
-		}
 	}
+	return append(facts, joinAs(presence.User{ID: "u", Name: "Last"}, "z.1"))
+}
+
+// cut cuts operations into batches.
+func cut(ops []backend.Op, cuts []bool) (batches [][]backend.Op) {
 	from := 0
-	for i, pause := range pauses {
-		if pause < 0 && i < len(did)-1 {
-			continue
+	for i := range ops {
+		if cuts[i] || i == len(ops)-1 {
+			batches = append(batches, ops[from:i+1])
+			from = i + 1
 		}
-		write(did[from : i+1])
-		tr.advance(time.Duration(max(pause, 0)) * time.Second)
-		from = i + 1
 	}
-	if len(late) > 0 {
-		write(late)
+	return batches
+}
+
+// tell writes facts, and returns what is known in the end.
+func (tr *trial) tell(topic presence.Topic, facts []backend.Op, cuts []bool) (is known) {
+	tr.Helper()
+	private := false
+	for _, ops := range cut(facts, cuts) {
+		for _, op := range ops {
+			private = private || op.Kind == backend.OpSignOut || op.Kind == backend.OpSignOff || op.User.Status.Base() == presence.Invisible
+		}
+		if r := tr.store.Apply(tr.ctx, tr.batch(topic, ops...)); len(r) != 1 || r[0].Err != nil {
+			tr.Fatalf("got %+v, want one result without an error", r)
+		}
 	}
-	return tr.sighting(topic, "u")
+	is.sighting = tr.sighting(topic, "u")
+	is.sighting.LastSeen = time.Time{}
+	is.member = tr.read(topic).members["u"]
+	is.member.Since, is.member.Rev = time.Time{}, 0
+	users, err := tr.store.Inspect(tr.ctx, topic, "", 2)
+	if err != nil {
+		tr.Fatal(err)
+	}
+	for _, u := range users {
+		for _, l := range u.Leases {
+			l.Left = l.Left.Round(time.Second)
+			is.leases = append(is.leases, l)
+		}
+	}
+	if is.total = tr.counts(topic).Total; !private {
+		is.recent = tr.counts(topic).Recent
+	}
+	return is
 }

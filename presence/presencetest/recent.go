@@ -62,7 +62,7 @@ func checkRemembered(ctx context.Context, store backend.Store, topic presence.To
 	}
 	for i, u := range got {
 		if w := want[i]; u.ID != w.ID || !u.SameProfile(w.User) || !u.Active.Equal(w.Active) || u.Online != w.Online || u.Idle != w.Idle {
-			return fmt.Errorf("number %d, %q, is %+v, want %+v as on the page (rule 15)", i+1, ids[i], u, w)
+			return fmt.Errorf("number %d, %q, is %+v, want %+v as on the page (rule 9)", i+1, ids[i], u, w)
 		}
 	}
 	return nil
@@ -76,11 +76,11 @@ func latestFirst(a, b backend.RecentUser) bool {
 func checkRecent(u backend.RecentUser) error {
 	switch {
 	case u.Status.Unseen():
-		return fmt.Errorf("%q has status %q, want no unseen user (rule 21)", u.ID, u.Status)
+		return fmt.Errorf("%q has status %q, want no unseen user (rule 5)", u.ID, u.Status)
 	case u.Status == presence.Invisible, u.Online != (u.Status != ""):
-		return fmt.Errorf("%q has status %q, online %v, want a visible status, of users online alone (rule 15)", u.ID, u.Status, u.Online)
+		return fmt.Errorf("%q has status %q, online %v, want a visible status, of users online alone (rule 9)", u.ID, u.Status, u.Online)
 	case u.Active.IsZero():
-		return fmt.Errorf("%q was active at the zero time (rule 15)", u.ID)
+		return fmt.Errorf("%q was active at the zero time (rule 9)", u.ID)
 	}
 	return nil
 }

@@ -56,20 +56,20 @@ func checkMember(m presence.Member) error {
 	case m.Status == "" || m.Status.Base() == presence.Invisible:
 		return fmt.Errorf("%q has status %q, want a visible one (rule 2)", m.ID, m.Status)
 	case !m.Active.Equal(m.Active.Truncate(time.Minute)):
-		return fmt.Errorf("%q was active at %v, want whole minutes (rule 16)", m.ID, m.Active)
+		return fmt.Errorf("%q was active at %v, want whole minutes (rule 9)", m.ID, m.Active)
 	case m.Since.IsZero():
 		return fmt.Errorf("%q is there since the zero time", m.ID)
 	}
 	return nil
 }
 
-// apply takes the diff that follows r's version (rule 3).
+// apply takes the diff that follows r's version (rule 2).
 func (r *roster) apply(d backend.Diff) error {
 	if err := checkID(d); err != nil {
 		return err
 	}
 	if d.Prev != r.id {
-		return fmt.Errorf("diff %q follows %q, want %q (rule 3)", d.ID, d.Prev, r.id)
+		return fmt.Errorf("diff %q follows %q, want %q (rule 2)", d.ID, d.Prev, r.id)
 	}
 	if err := checkOnce(d); err != nil {
 		return fmt.Errorf("diff %q: %w", d.ID, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// extras returns what is kept of one topic by rules 17 and 18.
+// extras returns what is kept of one topic by rules 8 and 9.
 func (tr *trial) extras(topic presence.Topic) backend.Extras {
 	tr.Helper()
 	all, err := tr.store.Extras(tr.ctx, topic)
@@ -26,7 +26,7 @@ func (tr *trial) wantPeak(topic presence.Topic, total int, at time.Time) backend
 	tr.Helper()
 	p := tr.extras(topic).Peak
 	if p.Total != total || !about(p.At, at) {
-		tr.Errorf("%s: the record is %d at %v, want %d at %v (rule 17)", topic, p.Total, p.At, total, at)
+		tr.Errorf("%s: the record is %d at %v, want %d at %v (rule 9)", topic, p.Total, p.At, total, at)
 	}
 	return p
 }
@@ -38,7 +38,7 @@ func about(a, b time.Time) bool { return a.Sub(b).Abs() < slack }
 func (tr *trial) wantBots(topic presence.Topic, want string) {
 	tr.Helper()
 	if got := botWords(tr.extras(topic).Bots); got != want {
-		tr.Errorf("%s: bots are %q, want %q (rule 18)", topic, got, want)
+		tr.Errorf("%s: bots are %q, want %q (rule 8)", topic, got, want)
 	}
 }
 
@@ -75,7 +75,7 @@ func (tr *trial) names(topic presence.Topic, within time.Duration) []backend.Rec
 func (tr *trial) wantNames(topic presence.Topic, within time.Duration, want string) {
 	tr.Helper()
 	if got := nameWords(tr.names(topic, within)); got != want {
-		tr.Errorf("%s: recent within %v are %q, want %q (rule 15)", topic, within, got, want)
+		tr.Errorf("%s: recent within %v are %q, want %q (rule 9)", topic, within, got, want)
 	}
 }
 
@@ -97,7 +97,7 @@ func (tr *trial) wantActive(topic presence.Topic, id presence.UserID, want time.
 	for _, u := range tr.names(topic, backend.MaxWithin) {
 		if u.ID == id {
 			if !about(u.Active, want) {
-				tr.Errorf("%s: %q was active at %v, want %v (%v late; rule 15)", topic, id, u.Active, want, u.Active.Sub(want))
+				tr.Errorf("%s: %q was active at %v, want %v (%v late; rule 9)", topic, id, u.Active, want, u.Active.Sub(want))
 			}
 			return
 		}

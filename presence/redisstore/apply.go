@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxStep bounds the weight of one script, and of all scripts of a round trip (rule 9). That weight occupies
+// maxStep bounds the weight of one script, and of all scripts of a round trip (rule 10). That weight occupies
 // the server for a millisecond or two.
 const (
 	maxStep    = 1000
@@ -31,7 +32,7 @@ const unit = "\x1f"
 // batches, so that the server serves other clients in between. On one server the heartbeats of
 // all topics in a round trip are one script, on a cluster those of a slot. In a topic that this node has
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
-// or releases that find their lease cost one after it.
+// that find their lease, keeps, and what is remembered for a while cost one after it.
 func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	s.pace.used()
 	results := make([]backend.Result, len(batches))
@@ -49,7 +50,7 @@ func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 	for i, b := range batches {
 		plans[i] = plan(i, b)
 	}
-	left := make(map[int]bool)
+	left := make(needs)
 	for more := true; more; {
 		more = s.wave(ctx, plans, results, left)
 	}
@@ -59,12 +60,12 @@ func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 		}
 	}
 	notes := found(batches, results)
-	for i := range left {
-		notes.add("due", batches[i].Topic, noteEvery)
-	}
+	maps.Copy(notes, left)
 	err = s.index.note(ctx, notes)
-	for i := range left { // the next heartbeat notes the other topics
-		results[i].Err = cmp.Or(results[i].Err, err)
+	for i, b := range batches { // the next heartbeat notes the other topics
+		if left.has(b.Topic) {
+			results[i].Err = cmp.Or(results[i].Err, err)
+		}
 	}
 	return results
 }
@@ -163,11 +164,16 @@ type run struct {
 // runOf returns what an operation may have in common with the next one. The length of a page view is from when the
 // page was viewed, so those that are written late are alike too.
 func runOf(op backend.Op) run {
-	r := run{kindNames[op.Kind], op.For.Milliseconds(), op.Idle}
+	r := run{kindNames[op.Kind], max(op.For.Milliseconds(), 0), op.Idle}
 	if op.Kind == backend.OpSeen {
 		r.length += agoOf(op)
 	}
 	return r
+}
+
+// revOf returns the generation and the revision of an operation's word.
+func revOf(op backend.Op) string {
+	return strconv.Itoa(int(max(op.Gen, 0))) + "." + strconv.FormatInt(max(op.Rev, 0), 10)
 }
 
 // pagesOf returns the pages of an operation's lease as a record has them.
@@ -178,48 +184,44 @@ func pagesOf(op backend.Op) string {
 	return "*" + strconv.Itoa(op.Pages)
 }
 
-// agoOf returns how long ago an operation happened, in ms.
-func agoOf(op backend.Op) int64 { return max(op.Ago.Milliseconds(), 0) }
+// agoOf returns how long ago an operation happened, in ms, and joinedOf when its latest page joined.
+func agoOf(op backend.Op) int64    { return max(op.Ago.Milliseconds(), 0) }
+func joinedOf(op backend.Op) int64 { return max(op.Joined.Milliseconds(), 0) }
 
 // kindNames are the kinds in lua/apply.lua.
 var kindNames = [...]string{
 	backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
-	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "signout", backend.OpUpdate: "update",
+	backend.OpRelease: "release", backend.OpSignOut: "signout", backend.OpUpdate: "update",
 	backend.OpKeep: "keep", backend.OpForgetGuest: "forget",
-	backend.OpBot: "bot", backend.OpPeak: "peak", backend.OpResetPeak: "peak", backend.OpSignOff: "signoff",
+	backend.OpBot: "bot", backend.OpPeak: "peak", backend.OpSignOff: "signoff",
 }
 
 func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		return append(args, user, holder, agoOf(op), pagesOf(op), encodeStatus(op.User), encodeProfile(op.User))
+		return append(args, user, holder, revOf(op), agoOf(op), joinedOf(op), pagesOf(op), encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpSeen:
 		return append(args, user, agoOf(op), encodeStatus(op.User), encodeProfile(op.User))
-	case backend.OpUpdate:
-		fields := ""
-		if !op.User.StatusOnly() {
-			fields = encodeProfile(op.User)
-		}
-		return append(args, user, agoOf(op), encodeStatus(op.User), fields)
 	case backend.OpGuest, backend.OpForgetGuest:
 		return append(args, op.Guest)
-	case backend.OpSignOut, backend.OpSignOff:
+	case backend.OpSignOut, backend.OpSignOff, backend.OpUpdate:
 		return append(args, user, agoOf(op), encodeStatus(op.User))
 	case backend.OpKeep:
-		return append(args, user, holder, agoOf(op), pagesOf(op))
+		return append(args, user, holder, revOf(op), agoOf(op), joinedOf(op), pagesOf(op))
 	case backend.OpBot:
 		if !backend.ValidBotName(op.Bot) {
 			return append(args, op.Guest, "")
 		}
 		return append(args, op.Guest, op.Bot)
 	case backend.OpPeak:
+		if op.Peak == (backend.Peak{}) {
+			return append(args, "", 0, 0)
+		}
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
-	case backend.OpResetPeak:
-		return append(args, "", 0, 0)
 	case backend.OpRelease:
-		return append(args, user, holder, agoOf(op))
-	default: // a heartbeat or drop
+		return append(args, user, holder, revOf(op), agoOf(op))
+	default: // a heartbeat
 		return append(args, user, holder)
 	}
 }
@@ -227,7 +229,7 @@ func appendOp(args []any, op backend.Op) []any {
 // holderName returns a holder that fits into a record, as the holders of this library do. Any other, from a
 // forged request, is replaced by a name that no connection has.
 func holderName(h presence.Holder) string {
-	if strings.ContainsFunc(string(h), func(r rune) bool { return r <= ' ' || r == '|' || r == '=' || r == 0x7f }) {
+	if h == "" || !h.IsConnection() || strings.ContainsFunc(string(h), func(r rune) bool { return r <= ' ' || r == '|' || r == '=' || r == 0x7f }) {
 		return "?"
 	}
 	return string(h)

@@ -25,9 +25,15 @@ type answer struct {
 	err  error
 }
 
+// What a step of lua/apply.lua leaves, at the end of its answer.
+const (
+	leftMemory = -1 // something that lapses
+	leftGrace  = -2 // a release holds a user who is known
+)
+
 // wave runs the next step of each batch that has not failed, as many as fit into a round trip. It returns
-// false if there is none. It sets left for batches in which a release holds its user for the grace.
-func (s *fleet) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
+// false if there is none. It adds to left the notes for what the steps leave.
+func (s *fleet) wave(ctx context.Context, plans [][]step, results []backend.Result, left needs) bool {
 	var steps []step
 	var weights []int
 	for i, plan := range plans {
@@ -48,11 +54,14 @@ func (s *fleet) wave(ctx context.Context, plans [][]step, results []backend.Resu
 			results[one.batch].Err = wrap("apply", verdict(answers[i].err))
 		default:
 			for _, k := range answers[i].gone {
-				if k < 0 {
-					left[one.batch] = true
-					continue
+				switch k {
+				case leftMemory:
+					left.add("memory", one.topic, 2*remembered)
+				case leftGrace:
+					left.add("due", one.topic, noteEvery)
+				default:
+					results[one.batch].Unknown = append(results[one.batch].Unknown, one.first+int(k))
 				}
-				results[one.batch].Unknown = append(results[one.batch].Unknown, one.first+int(k))
 			}
 			plans[one.batch] = plans[one.batch][1:]
 		}
@@ -115,8 +124,11 @@ func (s *fleet) runShares(ctx context.Context, steps []step, shares [][]int, ans
 			}
 			answers[k] = answer{err: err}
 			end := before + int64(len(steps[k].ops))
-			for ; len(gone) > 0 && gone[0] < end; gone = gone[1:] { // in order, and -1 at the end
-				answers[k].gone = append(answers[k].gone, max(gone[0]-before, -1))
+			for ; len(gone) > 0 && gone[0] < end; gone = gone[1:] { // in order, and what is left at the end
+				if gone[0] >= 0 {
+					gone[0] -= before
+				}
+				answers[k].gone = append(answers[k].gone, gone[0])
 			}
 			before = end
 		}
@@ -135,7 +147,7 @@ func (s *fleet) newEval(steps []step, share []int) eval {
 		keys = append(keys, s.keys(steps[k].topic, "leases", "users", "hidden", "count")...)
 		args = append(args, steps[k].ops[0].For.Milliseconds(), len(steps[k].ops))
 		for _, op := range steps[k].ops {
-			args = append(args, string(op.User.ID)+unit+string(op.Holder))
+			args = append(args, string(op.User.ID)+unit+holderName(op.Holder))
 		}
 	}
 	return eval{heartbeatScript, keys, args}

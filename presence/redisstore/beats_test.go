@@ -60,7 +60,7 @@ func TestHeartbeatsOfAllTopicsAreOneCommand(t *testing.T) {
 	for topic, indexes := range gone {
 		for _, i := range indexes {
 			op := beats[slices.IndexFunc(beats, func(b backend.Batch) bool { return b.Topic == topic })].Ops[i]
-			op.Kind = backend.OpDrop
+			op.Kind, op.For = backend.OpRelease, 0
 			applyAll(t, store, []backend.Batch{{Topic: topic, Ops: []backend.Op{op}}})
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
-// Rule 9: the server executes what comes in one round trip as it does one long
+// Rule 10: the server executes what comes in one round trip as it does one long
 // script, so that is bounded too, over all topics.
 func TestRoundTripsAreBounded(t *testing.T) {
 	const topics, users = 40, 100

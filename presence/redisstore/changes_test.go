@@ -87,7 +87,7 @@ func TestChangesOfAScriptThatIsSentAgain(t *testing.T) {
 	applyAll(t, k.Store, []backend.Batch{{Topic: "thread:1", Ops: []backend.Op{joins("a")}}})
 	noError(t, k.client.ScriptFlush(t.Context()).Err())
 	_, mark = k.changes("")
-	k.does(of(backend.OpDrop, "b"))
+	k.does(of(backend.OpRelease, "b"))
 	k.wantsChanges(mark, "[site]")
 }
 

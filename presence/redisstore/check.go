@@ -192,8 +192,8 @@ func rehearse(ctx context.Context, s *Store) error {
 	for _, ops := range [][]backend.Op{
 		{op(backend.OpSeen, ""), op(backend.OpGuest, ""), op(backend.OpJoin, "a.1")},
 		{op(backend.OpHeartbeat, "a.1"), op(backend.OpHeartbeat, "a.2")},
-		{op(backend.OpKeep, "a.1")},
-		{{Kind: backend.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(backend.OpResetPeak, "")},
+		{op(backend.OpKeep, "a.1"), op(backend.OpUpdate, ""), op(backend.OpRelease, "a.2")},
+		{{Kind: backend.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(backend.OpPeak, "")},
 		{op(backend.OpForgetGuest, ""), op(backend.OpSignOff, ""), op(backend.OpSignOut, "")},
 	} {
 		keep := presence.Keep{Names: 1, Active: true, Peak: true, PeakGuests: true}

@@ -39,7 +39,7 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		defer wrong.Close()
 		apply(t, wrong, ops(backend.OpJoin, 3, 4, 0, time.Hour)...)
 		apply(t, wrong, ops(backend.OpHeartbeat, 0, 1, 0, time.Hour)...)
-		apply(t, wrong, ops(backend.OpDrop, 1, 2, 0, 0)...)
+		apply(t, wrong, ops(backend.OpRelease, 1, 2, 0, 0)...)
 		swept, err := wrong.Sweep(context.Background(), backend.SweepOptions{Limit: 100})
 		if err != nil || swept.Leaves != 1 {
 			t.Errorf("a sweep: got %+v, %v, want the one leave whose time has come", swept, err)

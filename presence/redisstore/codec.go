@@ -30,7 +30,7 @@ type storedProfile struct {
 // storedFields has everything that is stored of a user in JSON.
 type storedFields struct {
 	storedProfile
-	Idle   int   `json:"i,omitempty"` // 1: rule 24. Lua alone writes it
+	Idle   int   `json:"i,omitempty"` // 1: rule 6. Lua alone writes it
 	Active int64 `json:"m,omitempty"` // the Unix time in minutes. Lua alone writes it
 }
 
@@ -68,7 +68,7 @@ func (p storedProfile) user(id string) presence.User {
 	return presence.Profile(p).User(presence.UserID(id))
 }
 
-// decodeRecord reads "<held> <seen> <line>".
+// decodeRecord reads "<words> <moments> <line>".
 func decodeRecord(id, record string) (presence.Member, error) {
 	_, rest, _ := strings.Cut(record, " ")
 	_, line, _ := strings.Cut(rest, " ")
@@ -83,13 +83,14 @@ func holdersOf(record string) (holders []presence.Holder, pages int) {
 	return holders, pages
 }
 
-// leasesOf returns the leases in a user's record, in the order of their holders, but not when they end.
+// leasesOf returns the leases in a user's record, in the order of their holders, but not when they end. What is remembered of ended
+// ones is no lease.
 func leasesOf(record string) []backend.Lease {
-	held, _, _ := strings.Cut(record, " ")
-	held = strings.Trim(held, "|")
-	leases := make([]backend.Lease, 0, strings.Count(held, "|")+1)
-	for lease := range strings.SplitSeq(held, "|") {
-		if holder, length, ok := strings.Cut(lease, "="); ok {
+	words, _, _ := strings.Cut(record, " ")
+	leases := make([]backend.Lease, 0, strings.Count(words, "|"))
+	for lease := range strings.SplitSeq(words, "|") {
+		if holder, word, ok := strings.Cut(lease, "="); ok && holder != "" && !strings.HasPrefix(word, "-") {
+			length, _, _ := strings.Cut(word, ",")
 			_, pages, _ := strings.Cut(length, "*")
 			n, _ := strconv.Atoi(pages)
 			leases = append(leases, backend.Lease{Holder: presence.Holder(holder), Pages: n})
@@ -148,7 +149,7 @@ func decodeDiff(id, text string) (backend.Diff, error) {
 		return backend.Diff{}, bad
 	}
 	d := backend.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
-	if at, err := streamTime(id); err == nil { // see announce in lua/topic_settle.lua
+	if at, err := streamTime(id); err == nil { // see announce in lua/topic.lua
 		d.At = at
 	}
 	for ; leaves > 0; leaves-- {
@@ -157,7 +158,7 @@ func decodeDiff(id, text string) (backend.Diff, error) {
 			return backend.Diff{}, bad
 		}
 		left := backend.Departure{ID: presence.UserID(lines[1])}
-		if at.UnixMilli() != 0 { // otherwise it is not told: rule 21
+		if at.UnixMilli() != 0 { // otherwise it is not told: rule 5
 			left.LastSeen = at
 		}
 		d.Leaves = append(d.Leaves, left)

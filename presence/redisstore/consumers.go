@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// The record of a consumer (rule 20) is one hash. It has the entries, and the store's own fields, which begin
+// The record of a consumer (rule 11) is one hash. It has the entries, and the store's own fields, which begin
 // with "=", so that the two cannot be lost separately.
 
 // ClaimConsumer implements [backend.Store].

@@ -49,8 +49,8 @@ func BenchmarkCost(b *testing.B) {
 }
 
 func works() []work {
-	leave := func(kind backend.OpKind, tabs, closed int) func(*testing.B, *meter) cost {
-		return func(b *testing.B, m *meter) cost { return costOfLeaving(b, m, kind, tabs, closed) }
+	leave := func(kind backend.OpKind, tabs, closed int, grace time.Duration) func(*testing.B, *meter) cost {
+		return func(b *testing.B, m *meter) cost { return costOfLeaving(b, m, kind, tabs, closed, grace) }
 	}
 	beat := func(joins int) func(*testing.B, *meter) cost {
 		return func(b *testing.B, m *meter) cost { return costOfBeats(b, m, joins) }
@@ -72,11 +72,11 @@ func works() []work {
 		{"the same, 1 % join", "1.5 µs", beat(10), nil},
 		{"... of 1,000 in the site and 200 threads", "1.2 µs", costOfPages, nil},
 		{"sweep, 10,000 of 100,000", "2.2 µs, 2 ms, 20", costOfSweep, naiveSweep},
-		{"1,000 of 10,000 leave: the only tab of each", "6 µs, 2 ms, 4", leave(backend.OpDrop, 1, 1), naiveLeaving},
-		{"... the same, with grace", "", leave(backend.OpRelease, 1, 1), nil},
-		{"... one tab of ten each, nobody leaves", "", leave(backend.OpDrop, 10, 1), nil},
-		{"... sign-outs with ten tabs", "6 µs, 2 ms, 4", leave(backend.OpSignOut, 10, 1), nil},
-		{"... ten tabs each, closed one by one", "", leave(backend.OpDrop, 10, 10), nil},
+		{"1,000 of 10,000 leave: the only tab of each", "6 µs, 2 ms, 4", leave(backend.OpRelease, 1, 1, 0), naiveLeaving},
+		{"... the same, with grace", "", leave(backend.OpRelease, 1, 1, time.Millisecond), nil},
+		{"... one tab of ten each, nobody leaves", "", leave(backend.OpRelease, 10, 1, 0), nil},
+		{"... sign-outs with ten tabs", "6 µs, 2 ms, 4", leave(backend.OpSignOut, 10, 1, 0), nil},
+		{"... ten tabs each, closed one by one", "", leave(backend.OpRelease, 10, 10, 0), nil},
 		{"page view, 250 a batch", "", view(presence.Keep{}, 250), nil},
 		{"... the same, with names, active and peak", "", view(keepsMuch, 250), nil},
 		{"page view, one a batch", "", view(presence.Keep{}, 1), nil},
@@ -189,7 +189,7 @@ func costOfSweep(b *testing.B, m *meter) cost {
 
 // costOfLeaving is that of users who close so many of their tabs, or sign out, in
 // a topic of 10,000 with ten tabs each.
-func costOfLeaving(b *testing.B, m *meter, kind backend.OpKind, tabs, closed int) cost {
+func costOfLeaving(b *testing.B, m *meter, kind backend.OpKind, tabs, closed int, grace time.Duration) cost {
 	const users, leaving = 10_000, 1000
 	for k := range 10 {
 		m.apply(ops(backend.OpJoin, leaving, users, k, time.Hour)...)
@@ -201,7 +201,7 @@ func costOfLeaving(b *testing.B, m *meter, kind backend.OpKind, tabs, closed int
 	}, func() {
 		var all []backend.Op
 		for k := range closed {
-			all = append(all, ops(kind, 0, leaving, k, 0)...)
+			all = append(all, ops(kind, 0, leaving, k, grace)...)
 		}
 		m.apply(all...)
 	})

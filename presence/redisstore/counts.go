@@ -120,7 +120,7 @@ func (s *fleet) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 	return sightings, nil
 }
 
-// Guests stand in two places (rule 11). Two sketches, "guests" and "before", have those of
+// Guests stand in two places (rule 8). Two sketches, "guests" and "before", have those of
 // this period and of the one before. A list, the sorted set "listed", has the same guests by
 // id and by the time when each was last counted. Every count of a guest goes to both.
 //

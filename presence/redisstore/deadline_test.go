@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
-// Rule 26: a server that held up writes executes them when it goes on. Those whose callers have given
+// Rule 4: a server that held up writes executes them when it goes on. Those whose callers have given
 // them up change nothing.
 func TestWritesThatComeLate(t *testing.T) {
 	t.Parallel()

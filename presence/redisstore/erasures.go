@@ -98,8 +98,10 @@ func (s *fleet) topicsAbout(ctx context.Context, e backend.Erasure) (all []topic
 		}
 	}
 	err = s.scanMembers(ctx, "SSCAN", s.indexKey("seen"), "*", add)
-	if err == nil {
-		err = s.scanMembers(ctx, "ZSCAN", s.indexKey("topics"), "*", add)
+	for _, list := range []string{"topics", "due"} {
+		if err == nil {
+			err = s.scanMembers(ctx, "ZSCAN", s.indexKey(list), "*", add)
+		}
 	}
 	for i := range all {
 		if t := &all[i]; err == nil && t.topic == backend.DevicesTopic {

@@ -92,12 +92,12 @@ func (a askedKept) kept() (backend.TopicKept, bool) {
 	k.Member.ID = presence.UserID(a.id)
 	for i, found := range a.users {
 		record := first(found)
-		if m, err := decodeRecord(a.id, record); record != "" && err == nil {
+		holders, _ := holdersOf(record)
+		if m, err := decodeRecord(a.id, record); len(holders) > 0 && err == nil {
 			if i == 1 { // hidden
 				m.Since = time.Time{}
 			}
-			k.Member = m
-			k.Leases, _ = holdersOf(record)
+			k.Member, k.Leases = m, holders
 		}
 	}
 	if at := a.seen.Val(); len(at) == 1 {

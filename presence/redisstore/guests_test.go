@@ -143,7 +143,7 @@ func (f *forgetting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
-// Rule 9: to forget a guest among many takes the server most of a millisecond, so the
+// Rule 10: to forget a guest among many takes the server most of a millisecond, so the
 // guests of two topics at most are forgotten in one round trip, all those of a topic in one
 // script.
 func TestForgettingIsBounded(t *testing.T) {

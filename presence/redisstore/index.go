@@ -13,7 +13,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An index lists the fleet's topics. The list "due" has the topics with leases, for Sweep. The list "views"
+// An index lists the fleet's topics. The list "due" has the topics with leases, for Sweep. A topic is noted as "memory"
+// for what lapses in it and holds nobody who is known: that puts it into "due" alone, so that it counts as no topic. The list "views"
 // has those with page views or guests, for Age. A node notes a topic in the index before it writes something
 // new into the topic, and again while the topic's leases are renewed, so that a lost index is restored. An
 // operation that finds no lease notes nothing, because requests may name any topic. A topic is removed from
@@ -27,7 +28,7 @@ type index struct {
 }
 
 type noteKey struct {
-	list  string // "due" or "views"
+	list  string // "due", "views" or "memory"
 	topic presence.Topic
 }
 
@@ -39,6 +40,8 @@ const (
 	idleFor   = 2 * time.Minute
 	noteWait  = 200 * time.Millisecond
 	maxNotes  = 500 // topics a script
+
+	remembered = 10 * time.Second // REMEMBER of lua/topic.lua; a topic is noted well within it again
 
 	maxNoted = 10_000 // topics that a node remembers as noted, to save round trips
 )
@@ -55,6 +58,12 @@ func (n needs) add(list string, topic presence.Topic, length time.Duration) {
 	if was, ok := n[key]; !ok || every < was {
 		n[key] = every
 	}
+}
+
+func (n needs) has(topic presence.Topic) bool {
+	_, due := n[noteKey{"due", topic}]
+	_, memory := n[noteKey{"memory", topic}]
+	return due || memory
 }
 
 // making returns the notes that batches need before they are written, for operations that
@@ -104,9 +113,12 @@ func (x *index) note(ctx context.Context, n needs) error {
 	x.mu.Lock()
 	for key, every := range n {
 		at, known := x.noted.Get(key)
+		if as, known := x.noted.Get(noteKey{"due", key.topic}); key.list == "memory" && known && now.Sub(as) < idleFor/2 {
+			continue
+		}
 		if since := now.Sub(at); !known || since > every {
 			due[key.list] = append(due[key.list], string(key.topic))
-			must = must || !known || since > idleFor/2
+			must = must || !known || since > idleFor/2 || key.list == "memory"
 		}
 	}
 	x.mu.Unlock()
@@ -131,11 +143,16 @@ func (x *index) note(ctx context.Context, n needs) error {
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
 	keys := x.indexKeys(list, list+":idle", "topics")
-	if list == "due" {
+	switch list {
+	case "due":
 		keys = append(keys, x.indexKey("seen"))
+	case "memory":
+		keys = x.indexKeys("due")
 	}
 	answer, err := x.runOne(ctx, x.writes, "note", eval{indexNoteScript, keys, with([]any{x.now()}, topics...)})
-	x.took(answer, err)
+	if list != "memory" {
+		x.took(answer, err)
+	}
 	return err
 }
 
@@ -162,8 +179,9 @@ func (x *index) remember(list string, topics []string, at time.Time) {
 func (x *index) forget(topic presence.Topic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.noted.Delete(noteKey{"due", topic})
-	x.noted.Delete(noteKey{"views", topic})
+	for _, list := range []string{"due", "views", "memory"} {
+		x.noted.Delete(noteKey{list, topic})
+	}
 }
 
 // forgetAll is forget for every topic.

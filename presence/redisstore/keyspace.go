@@ -85,16 +85,16 @@ func (k keyspace) channel(topic presence.Topic) string { return k.key(topic, "di
 //	        messages to all databases alike, and a copy keeps its original's keys
 //	schema  the newest version that writes here
 //	reader  the oldest version that can read what is written
-//	secret  the fleet's secret (rule 14)
+//	secret  the fleet's secret (rule 10)
 //
 // A version that writes what an older one cannot read raises reader before it does,
 // and then only older nodes refuse to go on. A version that writes what older ones
 // read wrongly, but need not read, says so in its messages: see messageVersion.
 const (
 	// schema is this version.
-	schema = 4
+	schema = 5
 	// oldestReader is the oldest version that can read what this one writes.
-	oldestReader = 4
+	oldestReader = 5
 	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
 	messageVersion = 1
 )

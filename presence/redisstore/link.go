@@ -130,7 +130,7 @@ func (p *pace) or(busy, quiet time.Duration) time.Duration {
 }
 
 // A server that hung, or was unreachable, also executes calls that their callers have given up. So each
-// script contains the latest moment at which it may begin, by the server's clock (rule 26): the deadline of
+// script contains the latest moment at which it may begin, by the server's clock (rule 4): the deadline of
 // its call's context. If the server begins later, the script changes nothing and answers "LATE <its time,
 // ms>".
 

@@ -203,6 +203,14 @@ func ops(kind backend.OpKind, from, to, k int, length time.Duration) []backend.O
 	return all
 }
 
+// lengthOf is how long an operation of a test holds its user.
+func lengthOf(kind backend.OpKind) time.Duration {
+	if kind == backend.OpRelease {
+		return 0
+	}
+	return time.Hour
+}
+
 // each does something for each of some users, one by one, with so many
 // goroutines: the naive way.
 func (m *meter) each(goroutines, from, to int, do func(context.Context, *redis.Client, string)) {

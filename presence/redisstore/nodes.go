@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,15 +13,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// The leases of the nodes' processes are in the slot of the index (rule 23).
+// The leases of the nodes' processes are in the slot of the index (rule 7).
 
 // nodeClaim is how long one node has the sole right to sweep the connections of a process. If that node ends
 // meanwhile, another one sweeps them.
 const nodeClaim = 5 * time.Second
 
-// A lapsedNode is a process whose lease has lapsed.
+// A lapsedNode is a process whose lease has lapsed, or what a process wrote before a generation.
 type lapsedNode struct {
-	process string
+	name    string // the process, unit, and the generation before which all ends
 	lapsed  string // when, in Unix ms, as the server wrote it
 	renewed int64  // the latest renewal, Unix ms
 }
@@ -32,16 +33,16 @@ func (s *upkeep) sweepNodes(ctx context.Context, swept *backend.Swept) error {
 	for {
 		asked := time.Now()
 		n, err := s.claimNode(ctx)
-		if err != nil || n.process == "" || time.Since(asked) > sweepWithin { // others may not have renewed their leases since the server is back
+		if err != nil || n.name == "" || time.Since(asked) > sweepWithin { // others may not have renewed their leases since the server is back
 			return err // the claim expires
 		}
 		if err := s.sweepNode(ctx, n, swept); err != nil {
 			return err // the claim expires
 		}
-		if n.renewed > 0 {
-			swept.Gone = append(swept.Gone, n.process)
+		if process, _, _ := strings.Cut(n.name, unit); n.renewed > 0 {
+			swept.Gone = append(swept.Gone, process)
 		}
-		if _, err := s.runOne(ctx, s.writes, "sweep", eval{nodeForgetScript, s.indexKeys("nodes", "terms", "sweeps"), []any{n.process, n.lapsed}}); err != nil {
+		if _, err := s.runOne(ctx, s.writes, "sweep", eval{nodeForgetScript, s.indexKeys("nodes", "terms", "sweeps"), []any{n.name, n.lapsed}}); err != nil {
 			return err
 		}
 	}
@@ -53,7 +54,7 @@ func (s *upkeep) claimNode(ctx context.Context) (n lapsedNode, err error) {
 		return n, err
 	}
 	lapsed, err := strconv.ParseInt(r[1], 10, 64)
-	n = lapsedNode{process: r[0], lapsed: r[1]}
+	n = lapsedNode{name: r[0], lapsed: r[1]}
 	term, _ := strconv.ParseInt(r[2], 10, 64) // 0 for a process without a term
 	n.renewed = lapsed - term
 	return n, wrap("sweep", err)
@@ -118,7 +119,7 @@ func (s *upkeep) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[pres
 	var of []presence.Topic
 	most := maxSweep / min(len(cursors), nodeTopics)
 	for t, cursor := range cursors {
-		evals, of = append(evals, s.topicEval(nodeSweepScript, t, n.process, n.renewed, cursor, most)), append(of, t)
+		evals, of = append(evals, s.topicEval(nodeSweepScript, t, n.name, n.renewed, cursor, most)), append(of, t)
 		if len(evals) == nodeTopics {
 			break
 		}

@@ -94,12 +94,15 @@ func TestNodesCounted(t *testing.T) {
 	counts(0)
 }
 
-// A process that comes back while it is swept is told so: it goes on under another name, and what hung on the first one ends.
+// A process that comes back while it is swept is told so: it goes on in another generation, and what hung on the first one ends.
 func TestSweepOfNodeThatReturns(t *testing.T) {
 	clock := time.Now()
-	client := redistest.Start(t).Client()
-	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
+	server := redistest.Start(t)
+	client, now := server.Client(), func() time.Time { return clock }
+	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: now}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
+	returns := redisstore.New(storeclock.Client{UniversalClient: server.Client(), Now: now}, redisstore.Config{Timeout: patience})
+	t.Cleanup(func() { returns.Close() })
 	const users = 5000 // more than a round trip looks at
 	batch := backend.Batch{Topic: presence.Site}
 	for i := range users {
@@ -112,18 +115,23 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock = clock.Add(11 * time.Second)
-	store.Apply(t.Context(), []backend.Batch{joinBatch(presence.Site, "u1", "a.p+1.0")})
+	again := joinBatch(presence.Site, "late", "a.p.late")
+	again.Ops[0].Gen = 1
 	client.AddHook(&afterFirstLeaves{then: func() {
-		if r, err := store.Poll(context.Background(), backend.Poll{Process: "a.p", Term: 10 * time.Second}); r.Alive || err != nil {
+		if r, err := returns.Poll(context.Background(), backend.Poll{Process: "a.p", Term: 10 * time.Second}); r.Alive || err != nil {
 			t.Errorf("a renewal during the sweep said %+v, %v, want that it is not alive", r, err)
 		}
+		if r, err := returns.Poll(context.Background(), backend.Poll{Process: "a.p", Gen: 1, Term: 10 * time.Second, Before: time.Second}); !r.Alive || err != nil {
+			t.Errorf("the next generation was told %+v, %v, want that it is alive", r, err)
+		}
+		returns.Apply(context.Background(), []backend.Batch{again})
 	}})
 	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})
-	if err != nil || swept.Leases != users || swept.Leaves != users-1 {
+	if err != nil || swept.Leases != users || swept.Leaves != users {
 		t.Errorf("got %+v and error %v, want the end of all that hung on the process", swept, err)
 	}
 	if r, err := store.Snapshot(t.Context(), presence.Site); err != nil || len(r.Members) != 1 {
-		t.Errorf("got %d users and error %v, want the one of the other name", len(r.Members), err)
+		t.Errorf("got %d users and error %v, want the one of the other generation", len(r.Members), err)
 	}
 }
 

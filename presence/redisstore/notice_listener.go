@@ -203,8 +203,8 @@ func (s *bus) ask(ctx context.Context, l *listener, p *backend.Poll) (h hearing,
 	args := []any{s.now(), l.heard, most, l.epoch, l.read, noticesKeep.Milliseconds(), strings.ToLower(rand.Text()), latest}
 	if p != nil {
 		era, number := cutMark(p.Mark)
-		keys = append(append(keys, s.indexKeys("nodes", "terms", "sweeps", "changed", "unnoted")...), s.erasureKeys()[1])
-		args = append(args, p.Process, p.Term.Milliseconds(), era, number, maxChanges)
+		keys = append(append(keys, s.indexKeys("nodes", "terms", "changed", "unnoted")...), s.erasureKeys()[1])
+		args = append(args, p.Process, max(p.Term.Milliseconds(), 0), max(p.Gen, 0), max(p.Before.Milliseconds(), 0), era, number, maxChanges)
 	}
 	e := eval{pollScript, keys, append(args, s.metaArgs(nil)...)}
 	h, err = call(ctx, s.writes, "poll", func(ctx context.Context) (h hearing, err error) {

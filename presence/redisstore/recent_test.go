@@ -83,7 +83,7 @@ func TestLostNames(t *testing.T) {
 		k := newKeeper(t, keepsAll)
 		k.does(seen("alice"), joins("bob"), joins("carol"))
 		k.passes(time.Second)
-		k.does(of(backend.OpSignOff, "bob"), of(backend.OpDrop, "carol"))
+		k.does(of(backend.OpSignOff, "bob"), of(backend.OpRelease, "carol"))
 		for _, name := range lost {
 			k.client.Del(t.Context(), "presence:{site}:"+name)
 		}

@@ -39,7 +39,7 @@ func TestKeysEnd(t *testing.T) {
 			backend.Op{Kind: backend.OpBot, Guest: "h", Bot: "Googlebot", For: 5 * time.Minute},
 			backend.Op{Kind: backend.OpJoin, User: user("d"), Holder: "n.3", For: time.Minute},
 		)
-		k.does(backend.Op{Kind: backend.OpDrop, User: user("d"), Holder: "n.3"})
+		k.does(backend.Op{Kind: backend.OpRelease, User: user("d"), Holder: "n.3"})
 	}
 	for range 3 { // the sets turn
 		fill()
@@ -76,7 +76,7 @@ func TestKeysStay(t *testing.T) {
 	k.does(
 		backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "a"}, Holder: "n.1", For: 24 * time.Hour},
 		backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "b"}, Holder: "n.2", For: time.Minute})
-	k.does(backend.Op{Kind: backend.OpDrop, User: presence.User{ID: "b"}, Holder: "n.2"})
+	k.does(backend.Op{Kind: backend.OpRelease, User: presence.User{ID: "b"}, Holder: "n.2"})
 	noError(t, k.Publish(t.Context(), backend.SignOutNotice("a")))
 	noError(t, errorOf(k.PutStatus(t.Context(), "a", backend.ChosenStatus{Status: presence.Busy}, false)))
 	soon := func() (all []string) {

@@ -117,7 +117,7 @@ func (s *fleet) Inspect(ctx context.Context, topic presence.Topic, after presenc
 		all := scan{"HSCAN", s.key(topic, name), "", maxSmallRoster}
 		err := s.scanAll(ctx, s.reads, "inspect", all, func(records []string) error {
 			for ; len(records) >= 2; records = records[2:] {
-				if records[0] > string(after) {
+				if records[0] > string(after) && len(leasesOf(records[1])) > 0 {
 					found = append(found, inspectedRecord{records[0], records[1], name == "hidden"})
 				}
 			}

@@ -40,8 +40,8 @@ func TestSnapshotUnderChurn(t *testing.T) {
 			}
 			var some []backend.Op
 			for range 1 + rnd.IntN(20) {
-				i, kind := rnd.IntN(most), []backend.OpKind{backend.OpJoin, backend.OpDrop, backend.OpUpdate}[rnd.IntN(3)]
-				some = append(some, ops(kind, i, i+1, 0, time.Hour)...)
+				i, kind := rnd.IntN(most), []backend.OpKind{backend.OpJoin, backend.OpRelease, backend.OpUpdate}[rnd.IntN(3)]
+				some = append(some, ops(kind, i, i+1, 0, lengthOf(kind))...)
 				some[len(some)-1].User.Status = []presence.Status{presence.Online, presence.Away}[rnd.IntN(2)]
 			}
 			apply(t, other, some...)

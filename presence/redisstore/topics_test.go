@@ -84,7 +84,9 @@ func TestInspect(t *testing.T) {
 	k := newKeeper(t, presence.Keep{Active: true})
 	veiled := joins("bob")
 	veiled.User.Status, veiled.Pages = presence.Invisible, 12
-	k.does(joins("alice"), seen("alice"), veiled, joins("carol"))
+	alice := joins("alice")
+	alice.Joined = time.Millisecond // before the page view, which lasts then
+	k.does(alice, seen("alice"), veiled, joins("carol"))
 	k.passes(6 * time.Minute)
 	got, err := k.Inspect(t.Context(), presence.Site, "", 10)
 	noError(t, err)

@@ -90,7 +90,7 @@ func (s *upkeep) trimSeen(ctx context.Context, topics []string, keep time.Durati
 // keepAtRest is how long the keys of a fleet stay after its last node has ended. An outage over a weekend
 // loses nothing, and what users left behind is removed. Each script that creates a key gives it this time to
 // live, and the sweeps of running nodes extend it for all keys. Two keys have none: the record of a topic
-// (rule 17), and the hash with the fleet's secret.
+// (rule 9), and the hash with the fleet's secret.
 const keepAtRest = 48 * time.Hour
 
 // Each node extends the life of all keys once in restEvery. One sweep does a page of topics.

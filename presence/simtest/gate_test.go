@@ -12,7 +12,7 @@ import (
 
 // Calls wait while the link is stalled, as those of a Redis do that does not answer. The server
 // does what it was asked for once it goes on, also for a caller that has given up meanwhile: until
-// the deadline of the call (rule 26).
+// the deadline of the call (rule 4).
 
 // stalledNow returns a channel that is closed once the link is no longer stalled, for writes or for
 // all; nil if it is not.
@@ -175,12 +175,19 @@ func (l *link) ReadConsumer(ctx context.Context, name string) (map[string]string
 // opsOf says what was written.
 func opsOf(ops []backend.Op) string {
 	names := map[backend.OpKind]string{
-		backend.OpJoin: "join", backend.OpHeartbeat: "heartbeat", backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSeen: "seen",
-		backend.OpSignOut: "sign out", backend.OpUpdate: "update", backend.OpKeep: "keep",
+		backend.OpJoin: "join", backend.OpHeartbeat: "heartbeat", backend.OpRelease: "release", backend.OpSeen: "seen",
+		backend.OpSignOut: "sign out", backend.OpUpdate: "update", backend.OpKeep: "keep", backend.OpSignOff: "sign off",
 	}
 	var b strings.Builder
 	for _, op := range ops {
-		fmt.Fprintf(&b, "%s %s %s %s %v; ", names[op.Kind], op.User.ID, op.User.Status, op.Holder, op.For)
+		fmt.Fprintf(&b, "%s %s %s %s %v", names[op.Kind], op.User.ID, op.User.Status, op.Holder, op.For)
+		if op.Ago > 0 {
+			fmt.Fprintf(&b, " %v ago", op.Ago)
+		}
+		if op.Joined > 0 {
+			fmt.Fprintf(&b, ", joined %v ago", op.Joined)
+		}
+		b.WriteString("; ")
 	}
 	return b.String()
 }

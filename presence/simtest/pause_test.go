@@ -10,7 +10,7 @@ import (
 
 // A process is paused as by SIGSTOP, and then goes on as if nothing had been. No goroutine of a
 // bubble can be stopped, so that this is what others see of it: its calls to the store wait until
-// it goes on, where writes whose time is over change nothing (rule 26), and it hears nothing; its pages get nothing, and
+// it goes on, where writes whose time is over change nothing (rule 4), and it hears nothing; its pages get nothing, and
 // nobody gets through to it. This leaves out that its timers wait too: what it does by itself
 // and without the store, it does in time. Its way to the database of an inbox stays open.
 

@@ -98,7 +98,7 @@ func (s *acts) hear(n backend.Notice) {
 	s.mu.Unlock()
 	if a.Did == presence.ActCut {
 		for _, c := range s.users.connectionsOf(a.User) {
-			if a.Connection == c.id || s.generation.isOwn(a.Connection) && strings.HasSuffix(string(a.Connection), string(visitors)) == c.isVisit() {
+			if a.Connection == c.id || a.Connection == s.generation.holder(c.isVisit()) {
 				c.conn.Close()
 			}
 		}

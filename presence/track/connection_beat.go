@@ -19,7 +19,7 @@ type Page struct {
 	// page does not say.
 	Idle *bool
 	// Joined says that the page has just joined the connection, which another tab of the browser may have
-	// opened. The connection then holds the user in place of the page view (rule 6).
+	// opened. The connection then holds the user in place of the page view (rule 3).
 	Joined bool
 	// Hidden says whether nobody can see the page: see [Connection.Hide]. nil: the page does not say.
 	Hidden *bool

@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -30,6 +31,9 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	t := c.env
 	acks := t.leases.join(&c.holder, topics)
 	defer leave(acks)
+	if len(rosters) > 0 && !slices.ContainsFunc(rosters, func(r *replica) bool { return !isListed(c, r) }) { // a page that goes on, or the next one
+		return
+	}
 	if t.outage.latestFailed() || t.writer.await(ctx, acks...) != nil || t.choices.hides(c.visitor.User) {
 		return
 	}
@@ -43,18 +47,21 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	}
 }
 
+// isListed reports whether a topic's roster here has a connection's user.
+func isListed(c *Connection, r *replica) bool {
+	view := r.view.Load()
+	_, is := view.Member(c.visitor.User.ID) // a truncated state may lack the user
+	return is && !view.counting
+}
+
+// isHere is isListed, but for users whom the roster need not have.
+func isHere(c *Connection, r *replica) bool {
+	return isListed(c, r) || r.view.Load().counting || c.env.users.chosen(c.visitor.User.ID).Base() == presence.Invisible || c.Err() != nil
+}
+
 // awaitMember waits until a connection's user is in a topic's roster here.
 func awaitMember(ctx context.Context, c *Connection, r *replica) {
-	user := c.visitor.User.ID
-	here := func() bool {
-		view := r.view.Load()
-		if view.counting {
-			return true
-		}
-		_, ok := view.Member(user) // a truncated state may lack the user, and every state lacks an invisible one
-		return ok || c.env.users.chosen(user).Base() == presence.Invisible || c.Err() != nil
-	}
-	if here() {
+	if isHere(c, r) {
 		return
 	}
 	g := newWakeSet(true)
@@ -63,7 +70,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	s := &reader{owner: c, from: r}
 	r.out.attach(s, g)
 	defer r.out.detach(s)
-	for !here() {
+	for !isHere(c, r) {
 		select {
 		case <-g.ready:
 			r.out.rearm(s)

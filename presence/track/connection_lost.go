@@ -36,7 +36,7 @@ func (c *Connection) releaseAtEnd(topic presence.Topic, how ending) {
 	}
 	left := c.env.cfg.ttl(topic) - time.Since(lost)
 	if left <= 0 {
-		how = dropped
+		how = leaving
 	}
 	c.env.leases.release(&c.holder, topic, how, left)
 }

@@ -205,7 +205,7 @@ func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
 
 // newProcess returns the name of a process of a node. It contains the time of its start, in milliseconds, and
 // six random bits. A node that restarts under the same name is another process, so connections of the earlier
-// one do not depend on its lease (rule 23).
+// one do not depend on its lease (rule 7).
 func newProcess(node string) string {
 	var id [8]byte
 	var random [1]byte

@@ -179,9 +179,11 @@ func TestDeliverGap(t *testing.T) {
 // churnStore makes diffs, so that a log no longer reaches back.
 func churnStore(t *testing.T, store backend.Store, diffs int) {
 	t.Helper()
-	kinds := [2]backend.OpKind{backend.OpJoin, backend.OpDrop}
 	for i := range diffs {
-		op := backend.Op{Kind: kinds[i%2], User: user("churns"), Holder: "x.1", For: time.Minute}
+		op := backend.Op{Kind: backend.OpJoin, User: user("churns"), Holder: "x.1", For: time.Minute}
+		if i%2 > 0 {
+			op.Kind, op.For = backend.OpRelease, 0
+		}
 		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})[0].Err)
 	}
 }

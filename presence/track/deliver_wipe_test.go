@@ -122,8 +122,8 @@ func TestDeliverRevived(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		p.read()
-		apply(store, backend.OpDrop, "ghost", 0)
-		apply(store, backend.OpDrop, "returns", 0) // and somebody goes on to renew the lease in the copy
+		apply(store, backend.OpRelease, "ghost", 0)
+		apply(store, backend.OpRelease, "returns", 0) // and somebody goes on to renew the lease in the copy
 		time.Sleep(time.Second)
 		p.read()
 		store.goOnAs(replica)

@@ -226,7 +226,7 @@ func TestLeaveBeforeTheNodeBegan(t *testing.T) {
 		noError(t, err)
 		time.Sleep(time.Second)
 		store.lag()
-		apply(backend.Op{Kind: backend.OpDrop, User: user("bob"), Holder: "x.1"})
+		apply(backend.Op{Kind: backend.OpRelease, User: user("bob"), Holder: "x.1"})
 		for i := range 10 {
 			noError(t, a.SetStatus(t.Context(), "carol", []presence.Status{presence.Busy, presence.Online}[i%2]))
 			time.Sleep(time.Second)

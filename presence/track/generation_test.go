@@ -69,7 +69,7 @@ func beats(t *testing.T, to *track.Tracker, page presence.Token) {
 	}()
 }
 
-// A page closes, or its browser signs off, in the seconds after a loss, while its lease has the name of before. The page has
+// A page closes, or its browser signs off, in the seconds after a loss, while its lease is of the generation before. The page has
 // its grace, and the browser leaves at once.
 func TestEndsAfterALoss(t *testing.T) {
 	for _, off := range []bool{false, true} {
@@ -128,7 +128,7 @@ func TestHidAtASilentPageBeforeALoss(t *testing.T) {
 	})
 }
 
-// Nobody leaves where a node takes long to write what it holds: a name of before lives until then.
+// Nobody leaves where a node takes long to write what it holds: the generation before lives until then.
 func TestSlowGeneration(t *testing.T) {
 	need.Slow(t, "thousands of connections")
 	bubble(t, "", func(t *testing.T) {
@@ -156,6 +156,26 @@ func TestSlowGeneration(t *testing.T) {
 	})
 }
 
+// Nobody leaves where the store takes polls of a node that begins a generation, and not its writes.
+func TestGenerationThatIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &missingStore{laggingStore: newLaggingStore()}
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		w := watch(t, b)
+		alice := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Minute)
+		w.skip()
+		_, err := store.Poll(t.Context(), backend.Poll{Process: alice.ID().Process()}) // the lease of the process alone is lost
+		noError(t, err)
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
+		time.Sleep(25 * time.Second)
+		faults.Heal()
+		time.Sleep(time.Minute)
+		w.want()
+	})
+}
+
 // A process that stood still while a sweep ended what it held goes on as another generation, and its users are back. So it is when
 // the store forgets the lease of the process alone, and then nobody leaves.
 func TestSweptGeneration(t *testing.T) {
@@ -179,7 +199,7 @@ func TestSweptGeneration(t *testing.T) {
 		w.want("diff +alice -")
 		users, err := a.Staff().Inspect(t.Context(), presence.Site, "", 10)
 		noError(t, err)
-		if want := presence.Holder(alice.ID().Process() + "+2.0"); len(users) != 1 || len(users[0].Leases) != 1 || users[0].Leases[0].Holder != want {
+		if want := presence.Holder(alice.ID().Process() + ".0"); len(users) != 1 || len(users[0].Leases) != 1 || users[0].Leases[0].Holder != want {
 			t.Errorf("got %+v, want one lease, of %s", users, want)
 		}
 		alice.Close()

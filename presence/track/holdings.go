@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -17,41 +18,24 @@ type holdings struct {
 	choices    *choices
 	writer     *writer
 	generation *generation
+	rev        int64 // of what is written now (backend.Op.Rev); one more is that of an end
 }
 
-// An order has the operations of one batch, by slot. The operations of one kind are together, where a store can apply them
-// together. Those of different members may be in any order.
-type order [slots][]backend.Op
-
-// The slots of an order, as they are written. A choice comes before what the user did since: it has a moment of its own. What was
-// before the sign-outs comes before them.
-const (
-	slotChoices = iota
-	slotJoinsBefore
-	slotKeepsBefore
-	slotEndsBefore
-	slotSignOuts
-	slotViews
-	slotJoins
-	slotViewsSince // after the latest join: a store tells moments in milliseconds
-	slotKeeps
-	slotEnds
-	slotOthers
-	slotBeats
-	slots
-
-	beforeSignOuts = slotJoinsBefore - slotJoins // from a slot to that of before the sign-outs
-)
-
-// batch returns what is to be written of a topic. A cell waits whose user's choice this node does not know, as far as others
-// would see the user by it. ask reports whether the caller must start the goroutine that asks for choices.
+// batch returns what is to be written of a topic, in any order: operations of one kind are together, since a store can apply them
+// together. A cell waits whose user's choice this node does not know, as far as others would see the user by it. ask reports
+// whether the caller must start the goroutine that asks for choices.
 func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) (ops []backend.Op, ask bool) {
-	var to order
-	to[slotOthers] = d.all()
-	for _, c := range d.sorted() {
-		ask = h.write(topic, c, now, &to) || ask
+	h.rev += 2
+	ops = d.all()
+	for _, cells := range d.cells {
+		for _, c := range cells {
+			ask = h.write(topic, c, now, &ops) || ask
+		}
 	}
-	return slices.Concat(to[:]...), ask
+	slices.SortStableFunc(ops, func(a, b backend.Op) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.User.ID, b.User.ID))
+	})
+	return ops, ask
 }
 
 // A reading says what one cell is about, as a flush reads it. users.mu is held.
@@ -62,16 +46,17 @@ type reading struct {
 	user   presence.UserID
 	chosen choice
 	known  bool // the choice is
+	gen    int32
 	now    time.Time
-	to     *order
+	ops    *[]backend.Op
 }
 
 // write adds what is to be written of a cell. It blocks a part that waits for the user's choice, with users.mu held, so that no choice
 // is learned in between. start is that of users.askFirst.
-func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, to *order) (start bool) {
+func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, ops *[]backend.Op) (start bool) {
 	h.users.mu.Lock()
 	defer h.users.mu.Unlock()
-	r := reading{holdings: h, cell: c, topic: topic, user: ownerIn(topic, c.member), now: now, to: to}
+	r := reading{holdings: h, cell: c, topic: topic, user: ownerIn(topic, c.member), now: now, ops: ops, gen: h.generation.n.Load()}
 	r.chosen, r.known = h.users.records.choice(r.user)
 	rest := cell{member: c.member}
 	if c.choice && !r.writeChoice() {
@@ -81,12 +66,12 @@ func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, to *order
 	if c.view != nil && r.viewCounts() && !r.writeView() {
 		rest.view, c.view = c.view, nil
 	}
-	if !r.writeLease(&c.pages, ownPages) {
+	if !r.writeLease(&c.pages, false) {
 		rest.pages, c.pages = c.pages, leaseCell{}
 		acks, others := c.acks.split(wordPages)
 		rest.acks, c.acks = append(rest.acks, acks...), others
 	}
-	r.writeLease(&c.visits, visitors)
+	r.writeLease(&c.visits, true)
 	r.writeSignOut(backend.OpSignOut, c.out)
 	if c.off.After(c.out) {
 		r.writeSignOut(backend.OpSignOff, c.off)
@@ -98,15 +83,14 @@ func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, to *order
 	return h.users.askLocked(r.user)
 }
 
-func (r *reading) add(slot int, op backend.Op) { r.to[slot] = append(r.to[slot], op) }
+func (r *reading) add(op backend.Op) { *r.ops = append(*r.ops, op) }
 
 // ago returns how long ago a moment was.
 func (r *reading) ago(at time.Time) time.Duration {
 	return max(r.now.Sub(at).Truncate(time.Millisecond), 0)
 }
 
-// writeChoice adds the operation that changes what a topic shows of a user's choice: see [presence.User.StatusOnly]. It returns
-// false if this node knows none.
+// writeChoice adds the operation that changes what a topic shows of a user's choice. It returns false if this node knows none.
 func (r *reading) writeChoice() bool {
 	last, ever := r.users.records.last(r.user)
 	if !ever {
@@ -116,10 +100,10 @@ func (r *reading) writeChoice() bool {
 	if r.topic == backend.DevicesTopic {
 		shown := r.choices.visibility(r.user, last.settings)
 		op.User.Status, op.User.Visibility = "", &shown
-	} else if since := r.ago(last.at); last.hides() && !last.at.IsZero() && since >= time.Second {
-		op.Ago = since
+	} else if last.hides() && !last.at.IsZero() {
+		op.Ago = r.ago(last.at)
 	}
-	r.add(slotChoices, op)
+	r.add(op)
 	return true
 }
 
@@ -133,12 +117,8 @@ func (r *reading) viewCounts() bool {
 
 // writeView adds the page view, unless the choice is not known. Of a user who hid it is no earlier than the end of that.
 func (r *reading) writeView() bool {
-	v, slot := r.view, slotViews
-	if _, by := r.users.leaseLocked(r.topic, r.member, false, false, r.now); by != nil && v.at.After(by.joinedLocked()) {
-		slot = slotViewsSince
-	}
-	if r.known {
-		r.add(slot, backend.Op{
+	if v := r.view; r.known {
+		r.add(backend.Op{
 			Kind: backend.OpSeen, User: r.choices.as(v.user, r.chosen).in(r.topic, v.device),
 			For: v.pageView.at.Add(r.cfg.Age).Sub(r.now).Truncate(time.Millisecond), Ago: r.ago(later(v.at, r.chosen.shown)),
 		})
@@ -147,79 +127,61 @@ func (r *reading) writeView() bool {
 }
 
 // writeLease adds what is to be written of a lease. It returns false if that waits for the user's choice.
-func (r *reading) writeLease(l *leaseCell, holder presence.Holder) bool {
+func (r *reading) writeLease(l *leaseCell, visits bool) bool {
 	if l.need == 0 && l.end == nil {
 		return true
 	}
-	op, by := r.users.leaseLocked(r.topic, r.member, holder == visitors, l.silent, r.now)
+	op, by := r.users.leaseLocked(r.topic, r.member, visits, l.silent, r.now)
+	op.Holder, op.Gen, op.Rev = r.generation.holder(visits), r.gen, r.rev
 	switch {
 	case by == nil && l.end != nil:
-		r.writeEnd(l, holder)
+		r.writeEnd(l, op, visits)
 	case by == nil:
 	case l.need == toBeat && l.end == nil:
-		r.add(slotBeats, backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: holder, For: op.For})
+		r.add(backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: op.Holder, For: op.For})
 	case l.need != toMake:
-		r.add(slotKeeps, op)
-	case holder == visitors:
-		op.For = r.cfg.ttl(r.topic)
-		r.add(slotKeeps, op)
+		r.add(op)
+	case visits:
+		op.For, op.Ago = r.cfg.ttl(r.topic), 0
+		r.add(op)
 	case !r.known:
 		return false
 	default:
-		r.add(slotJoins, r.joinOf(op, by.visitor))
-		r.users.writtenLocked(r.topic, r.member, r.generation.n.Load())
+		r.add(r.joinOf(op, by.visitor))
 	}
 	return true
 }
 
 // joinOf returns the join of a visitor's page.
 func (r *reading) joinOf(op backend.Op, v presence.Visitor) backend.Op {
-	op.Kind, op.User, op.For = backend.OpJoin, r.choices.as(v.User, r.chosen).in(r.topic, v.Device), leaseFor(r.cfg.ttl(r.topic))
+	op.Kind, op.User, op.For, op.Ago = backend.OpJoin, r.choices.as(v.User, r.chosen).in(r.topic, v.Device), leaseFor(r.cfg.ttl(r.topic)), 0
 	return op
 }
 
-// writeEnd adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins first, so that
+// writeEnd adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins too, so that
 // its user stays for the grace. The grace is as idle as the page was.
-func (r *reading) writeEnd(l *leaseCell, holder presence.Holder) {
-	end, graces, shift := l.end, r.graces(l.end), 0
-	if !end.at.After(later(r.out, r.off)) || !graces {
-		shift = beforeSignOuts
+func (r *reading) writeEnd(l *leaseCell, op backend.Op, visits bool) {
+	end := l.end
+	graces := r.graces(end)
+	if graces && end.how == graced && l.need == toMake && r.known && !visits {
+		came := r.joinOf(op, end.visitor)
+		came.Joined = r.ago(end.joined)
+		r.add(came)
 	}
-	grace := time.Duration(0)
+	op.Kind, op.Rev, op.For, op.Ago, op.Joined, op.Idle, op.Pages = backend.OpRelease, r.rev+1, 0, r.ago(end.proof), 0, end.idle, 0
 	if graces {
-		if grace = end.grace; end.how == graced && holder == ownPages {
-			r.writeCame(l, holder, shift)
+		if op.For = end.grace; op.Ago >= time.Second { // shorter times are ignored, so that equal operations can be applied together
+			op.For = max(end.until.Sub(r.now).Round(time.Second), min(end.grace, lateGrace))
 		}
-		if left := end.until.Sub(r.now); grace-left >= time.Second { // shorter times are ignored, so that equal operations can be applied together
-			grace = max(left.Round(time.Second), min(grace, lateGrace))
-		}
+	} else if out := r.users.records.visitorEndedAt(end.visitor); out.After(end.joined) && out.Before(end.proof) {
+		op.Ago = r.ago(out)
 	}
-	op := releaseOf(r.member, holder, backend.OpRelease, grace)
-	if !graces && (end.how == dropped || end.grace > 0) {
-		op.Kind = backend.OpDrop
-	} else if waited := r.now.Sub(end.at); waited >= time.Second { // as before
-		op.Ago = waited.Truncate(time.Second)
-	}
-	r.add(slotEnds+shift, op)
+	r.add(op)
 }
 
 // graces reports whether an end holds its user for the grace: nobody is held for one after a sign-out.
 func (r *reading) graces(e *leaseEnd) bool {
 	return e.grace > 0 && e.identified.After(later(r.out, r.users.records.visitorEndedAt(e.visitor)))
-}
-
-// writeCame adds what a lease was before its end, if the store does not know that: the join of a page that came and went, or whether
-// somebody was at it.
-func (r *reading) writeCame(l *leaseCell, holder presence.Holder, shift int) {
-	was := backend.Op{
-		Kind: backend.OpKeep, User: presence.User{ID: r.member}, Holder: holder, For: leaseFor(r.cfg.ttl(r.topic)),
-		Ago: r.ago(l.end.joined), Idle: l.end.idle, Pages: 1,
-	}
-	if l.need == toMake && r.known {
-		r.add(slotJoins+shift, r.joinOf(was, l.end.visitor))
-	} else if l.need == toKeep {
-		r.add(slotKeeps+shift, was)
-	}
 }
 
 // lateGrace is the least length of a grace that begins after an outage. By its end, the nodes have noticed
@@ -235,16 +197,13 @@ func (r *reading) writeSignOut(kind backend.OpKind, at time.Time) {
 	if r.topic != backend.DevicesTopic && r.chosen.hides() && !r.chosen.at.After(at) {
 		user.Status, user.Rev = r.chosen.Status, r.chosen.rev()
 	}
-	r.add(slotSignOuts, backend.Op{Kind: kind, User: user, Ago: r.ago(at)})
+	r.add(backend.Op{Kind: kind, User: user, Ago: r.ago(at)})
 }
 
 // leaseLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits, and the
 // latest of the pages that hold the member. It returns nil if no page here does. Silent pages count only if silent is true.
 func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits, silent bool, now time.Time) (keep backend.Op, latest *holder) {
-	keep = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: ownPages}
-	if visits {
-		keep.Holder = visitors
-	}
+	keep = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}}
 	u := p.byID[ownerIn(topic, member)]
 	if u == nil {
 		return keep, nil
@@ -262,20 +221,28 @@ func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits
 			keep.Pages++
 		}
 	}
-	keep.Idle, keep.Ago = u.idle, max(now.Sub(joined).Truncate(time.Millisecond), 0)
-	length := p.cfg.ttl(topic)
+	keep.Idle, keep.Joined = u.idle, max(now.Sub(joined).Truncate(time.Millisecond), 0)
+	keep.Ago = now.Sub(proof).Truncate(p.cfg.ttl(topic) / 32) // a store handles keeps of equal length together
+	keep.For = p.cfg.ttl(topic) - keep.Ago
 	if !visits {
-		length = leaseFor(length)
+		keep.For = leaseFor(p.cfg.ttl(topic)) - keep.Ago
 	}
-	keep.For = length - now.Sub(proof).Truncate(p.cfg.ttl(topic)/32) // a store handles keeps of equal length together
 	return keep, latest
 }
 
-// writtenLocked notes that the lease of a member was written in a generation.
-func (p *users) writtenLocked(topic presence.Topic, member presence.UserID, n int32) {
-	for _, h := range p.byID[ownerIn(topic, member)].connections {
-		if !h.isVisit() && h.heldIn(topic) && h.member(topic) == member {
-			h.inName.Store(n)
+// written notes that the store took the joins of operations, each in a generation.
+func (p *users) written(topic presence.Topic, ops []backend.Op) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, op := range ops {
+		u := p.byID[ownerIn(topic, op.User.ID)]
+		if op.Kind != backend.OpJoin || u == nil {
+			continue
+		}
+		for _, h := range u.connections {
+			if !h.isVisit() && h.heldIn(topic) && h.member(topic) == op.User.ID {
+				h.written.Store(op.Gen)
+			}
 		}
 	}
 }
@@ -286,9 +253,4 @@ func (h *holder) joinedLocked() time.Time {
 		return h.held.asked.time()
 	}
 	return h.held.opened
-}
-
-// releaseOf returns the operation that ends a lease: by OpRelease or OpDrop.
-func releaseOf(user presence.UserID, holder presence.Holder, kind backend.OpKind, grace time.Duration) backend.Op {
-	return backend.Op{Kind: kind, User: presence.User{ID: user}, Holder: holder, For: grace}
 }

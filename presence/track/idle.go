@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// attention writes into the leases of connections whether somebody is at their pages (rule 24 of
+// attention writes into the leases of connections whether somebody is at their pages (rule 6 of
 // [backend.Store]). When the last lease of a user in a topic becomes idle, the store turns the user idle in
 // the same step, which others see as away. The first lease that is not idle turns the user back. So nodes
 // need not ask one another.

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A store keeps the status that a user chose, and separately whether the user is idle (rule 24). A Tracker
+// A store keeps the status that a user chose, and separately whether the user is idle (rule 6). A Tracker
 // combines both when it reads: the status of an online user who is idle becomes Idle, and Member.Idle is set.
 // A user who chose another status keeps it.
 

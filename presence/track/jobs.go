@@ -73,7 +73,7 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 		j.poller.soon.Wake()
 	}
 	for _, process := range swept.Gone {
-		j.tell(backend.Notice{Kind: backend.NoticeGone, Payload: firstName(process)})
+		j.tell(backend.Notice{Kind: backend.NoticeGone, Payload: process})
 	}
 	j.stats.sweeps.Add(1)
 	j.stats.swept.Add(uint64(swept.Leases))

@@ -50,7 +50,7 @@ func (c *Config) grace(t presence.Topic) time.Duration {
 func heartbeatFor(ttl time.Duration) time.Duration { return min(15*time.Second, ttl/3) }
 
 // leaseFor returns how long a lease of this node's connections lasts in the store, in topics with a TTL. It is the last net: a page
-// that is silent for the TTL is ended by its node, and what a dead process held ends with the lease of the process (rule 23). So
+// that is silent for the TTL is ended by its node, and what a dead process held ends with the lease of the process (rule 7). So
 // it is long, because renewals are most of what a store does while nothing happens.
 func leaseFor(ttl time.Duration) time.Duration { return 4 * ttl }
 

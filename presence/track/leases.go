@@ -27,13 +27,10 @@ type leases struct {
 	generation *generation
 	poller     *poller
 	again      *time.Timer // writes all once more
-	visits     *time.Timer // makes the leases of visits again, after the latest restore
 }
 
 // begin completes a leases whose fields for other parts are set.
 func (l *leases) begin() *leases {
-	l.visits = time.AfterFunc(time.Hour, func() { l.life.spawn(l.visitAgain) })
-	l.visits.Stop()
 	l.again = time.AfterFunc(time.Hour, l.rewriteSoon)
 	l.again.Stop()
 	return l
@@ -110,7 +107,7 @@ func (l *leases) joinAgain(c *holder) {
 	held := c.heldTopics()
 	made := held
 	if l.isSilent(c) && !c.strays.Load() && !l.choices.hides(c.visitor.User) {
-		c.inName.Store(l.generation.n.Load())
+		c.written.Store(l.generation.n.Load())
 		made = slices.DeleteFunc(slices.Clone(held), func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
 	}
 	for _, topic := range made {
@@ -138,6 +135,11 @@ func (l *leases) release(h *holder, topic presence.Topic, how ending, grace time
 	end.identified, end.joined = h.held.identified, h.joinedLocked()
 	if u := l.users.byID[h.visitor.User.ID]; u != nil {
 		end.idle = u.idle
+	}
+	if end.proof = now; how == dropped {
+		if end.proof = end.joined; h.beat.Load() {
+			end.proof = h.lastProof()
+		}
 	}
 	l.writer.put(topic, cellOf(h, topic, leaseCell{end: &end}))
 }

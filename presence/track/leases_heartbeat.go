@@ -131,7 +131,7 @@ func (l *leases) silent(h *holder) {
 			}
 			continue
 		}
-		l.writer.put(topic, cellOf(h, topic, leaseCell{end: &leaseEnd{at: proof, how: leaving}}))
+		l.writer.put(topic, cellOf(h, topic, leaseCell{end: &leaseEnd{at: proof, proof: proof, how: leaving}}))
 		h.renewed.Store(0)
 	}
 	if next > 0 {

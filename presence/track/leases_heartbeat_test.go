@@ -38,7 +38,7 @@ func (s *renewedStore) Apply(ctx context.Context, batches []backend.Batch) []bac
 				s.last[of] = time.Now()
 			case backend.OpJoin:
 				s.last[of] = time.Now()
-			case backend.OpRelease, backend.OpDrop:
+			case backend.OpRelease:
 				delete(s.last, of)
 			}
 		}

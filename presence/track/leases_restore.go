@@ -104,19 +104,18 @@ const (
 
 // rewritten reports whether this node has written what its connections hold in a generation.
 func (l *leases) rewritten(n int32) bool {
-	return !slices.ContainsFunc(l.users.all(), func(c *holder) bool { return c.inName.Load() < n && c.holds() && c.conn.Err() == nil })
+	return !slices.ContainsFunc(l.users.all(), func(c *holder) bool { return c.written.Load() < n && c.holds() && c.conn.Err() == nil })
 }
 
 // rewrite writes what this node holds by connections and visits.
 func (l *leases) rewrite(ctx context.Context) {
-	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
 	l.inParts(ctx, l.users.all(), func(c *holder) {
 		l.guests.count(c)
 		if c.holds() {
 			l.joinAgain(c)
 		}
 	})
-	l.visitAgain(ctx)
+	l.inParts(ctx, l.users.allVisits(), func(h *holder) { l.put(h, toMake) })
 }
 
 // inParts calls do for each of many holders, with pauses.
@@ -129,17 +128,6 @@ func (l *leases) inParts(ctx context.Context, all []*holder, do func(*holder)) {
 			return
 		}
 	}
-}
-
-// visitAgain makes the leases of visits again. By now the nodes of the connections have made theirs, with the profiles of
-// the users.
-//
-// Example: Carol has a stream at node A. Node B renders her next page at 12:00:00, and the page joins the stream by a beat that
-// comes to node C. Redis is wiped at 12:01:00. Node A makes the lease of the stream again, and node B that of the page
-// view. If node C did not tell of the beat, Carol would be online until 12:05:00 even if her machine loses its power at
-// 12:02:00.
-func (l *leases) visitAgain(ctx context.Context) {
-	l.inParts(ctx, l.users.allVisits(), func(h *holder) { l.put(h, toMake) })
 }
 
 // hasLeft reports whether the user of a page view that would still hold is known to have left: a stream

@@ -54,7 +54,7 @@ func (o *outage) reportSweep(err error) {
 	o.sweepErr = err
 }
 
-// A processLease is what this node knows about the lease of its own process (rule 23), and about those of
+// A processLease is what this node knows about the lease of its own process (rule 7), and about those of
 // other processes.
 type processLease struct {
 	renewed time.Time // the latest renewal; zero: none

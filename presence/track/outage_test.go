@@ -276,7 +276,7 @@ func TestGoodbyeAfterAWipe(t *testing.T) {
 	}
 }
 
-// What waits for a slow store is merged, but not across what rule 6 asks for: a
+// What waits for a slow store is merged, but not across what rule 3 asks for: a
 // page view that came after a connection stays after it.
 func TestMergedWritesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

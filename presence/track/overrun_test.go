@@ -18,11 +18,14 @@ func TestMoreDiffsThanTheHistoryHolds(t *testing.T) {
 			store := memstore.New()
 			tracker := start(t, store, track.Config{LogSize: 4, MaxRoster: limit})
 			p := watch(t, tracker)
-			for _, kind := range []backend.OpKind{backend.OpJoin, backend.OpDrop} {
+			for _, kind := range []backend.OpKind{backend.OpJoin, backend.OpRelease} {
 				for i := range 50 {
 					op := backend.Op{Kind: kind, User: user(fmt.Sprint("u", i)), Holder: "a.1", For: tracker.Config().TTL}
-					if kind == backend.OpDrop && i < 3 {
+					if kind == backend.OpRelease && i < 3 {
 						continue // some stay
+					}
+					if kind == backend.OpRelease {
+						op.For = 0
 					}
 					store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})
 				}
@@ -30,7 +33,7 @@ func TestMoreDiffsThanTheHistoryHolds(t *testing.T) {
 					p.settle()
 				}
 				want := 50
-				if kind == backend.OpDrop {
+				if kind == backend.OpRelease {
 					want = 3
 				}
 				view, err := tracker.View(t.Context(), presence.Site)

@@ -25,7 +25,7 @@ type records struct {
 
 // reset starts the record of a topic anew, and publishes that.
 func (r *records) reset(ctx context.Context, topic presence.Topic) error {
-	if err := r.writer.await(ctx, r.writer.addAcked(topic, backend.Op{Kind: backend.OpResetPeak})); err != nil {
+	if err := r.writer.await(ctx, r.writer.addAcked(topic, backend.Op{Kind: backend.OpPeak})); err != nil {
 		return storeOut(err)
 	}
 	extras, err := r.store.Extras(ctx, topic)

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A poller asks the store what happened, by one call: it renews the lease of this process (rule 23), hears what messages were
+// A poller asks the store what happened, by one call: it renews the lease of this process (rule 7), hears what messages were
 // lost of, and learns in which topics figures changed and whether an erasure waits. All connections here depend on that lease: if
 // this process dies, another node sweeps them within Config.NodeTTL and the interval of sweeps.
 type poller struct {
@@ -24,13 +24,13 @@ type poller struct {
 	erasures   func()             // an erasure waits
 	renewAll   func()             // renews what this node holds
 	swept      func()             // a sweep has begun to end what this node holds: a new generation is needed
-	rewrite    func()             // writes what this node holds under the name of the present generation
-	rewritten  func(n int32) bool // reports whether all of that has the name of a generation
+	rewrite    func()             // writes what this node holds in the present generation
+	rewritten  func(n int32) bool // reports whether all of that was written in a generation
 	soon       wait.Wakeup        // a poll is due: see housekeeper.polls; a sweep failed, or a generation is wanted
 
 	renewed time.Time // when the lease was renewed last: not with each poll, or a process that dies would have all of it left
 	told    bool      // swept was called for the present generation
-	lapsed  int32     // the first generation that has not been told to write no more
+	before  bool      // what the generations before wrote is still to be written in the present one
 
 	mu      sync.Mutex              // taken with no other mutex held
 	began   time.Time               // when the latest poll began
@@ -94,7 +94,7 @@ func (l *poller) since() time.Duration {
 
 // end ends the lease of a process that has closed and written all releases, so that nobody counts it any more.
 func (l *poller) end(ctx context.Context) {
-	_, _ = l.store.Poll(ctx, backend.Poll{Process: l.generation.name()}) // after an error it lapses
+	_, _ = l.store.Poll(ctx, backend.Poll{Process: l.generation.process, Gen: l.generation.n.Load()}) // after an error it lapses
 }
 
 // poll polls. If a sweep has begun to end what hangs on the lease, this node begins a new generation. If the lease only
@@ -110,9 +110,18 @@ func (l *poller) poll(ctx context.Context) {
 	began := time.Now()
 	l.outage.begin(polls)
 	poll := backend.Poll{Mark: l.begins(began)}
-	renews := begins || began.Sub(l.renewed) > l.every()-houseKeeping || l.outage.soundFor() < l.cfg.catchUp()
+	renews := begins || l.before || began.Sub(l.renewed) > l.every()-houseKeeping || l.outage.soundFor() < l.cfg.catchUp()
 	if renews {
-		poll.Process, poll.Term, l.renewed = l.generation.nameOf(n), l.cfg.NodeTTL, began
+		poll.Process, poll.Gen, poll.Term, l.renewed = l.generation.process, n, l.cfg.NodeTTL, began
+	}
+	written := l.before && (l.rewritten(n) || time.Since(time.Unix(0, l.generation.began.Load())) > rewriteWithin)
+	switch {
+	case begins:
+		poll.Before = l.cfg.NodeTTL
+	case written: // the generations before lapse when no call of them can take effect any more
+		poll.Before = 2 * applyTimeout
+	case l.before:
+		poll.Before = l.cfg.NodeTTL
 	}
 	renewed, err := l.store.Poll(try, poll)
 	if ctx.Err() != nil {
@@ -136,11 +145,13 @@ func (l *poller) poll(ctx context.Context) {
 	if stalled {
 		l.cfg.Logger.Warn("presence: this process stood still for longer than its lease, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return
+	}
+	l.before = l.before && !written
+	switch {
 	case begins:
-		l.told, l.lapsed = false, max(n-namesRetold, 0)
+		l.told, l.before = false, true
 		l.generation.begin(n)
 		l.outage.distrust()
 		l.rewrite()
@@ -150,42 +161,8 @@ func (l *poller) poll(ctx context.Context) {
 		l.told = true
 		l.swept()
 	}
-	l.lapseBefore(ctx, n)
 }
 
-// namesRetold is for how many generations back a node says again that it writes no more under their names: a server may start with an
-// old file in which leases have such a name, while nobody knows the name any more.
-const namesRetold = 8
-
-// rewriteWithin is how long the name of an earlier generation lives at most, if this node cannot write what it holds under the
-// new name: for example because a directory does not answer.
+// rewriteWithin is how long an earlier generation lives at most, if this node cannot write what it holds in the
+// new one: for example because a directory does not answer.
 const rewriteWithin = time.Minute
-
-// lapseBefore tells the store that this node writes no more under the names of the generations before n. It does so once all that
-// the node holds has the new name. Until then it keeps the earlier names alive. An earlier name lapses when no call that has it
-// can take effect any more.
-func (l *poller) lapseBefore(ctx context.Context, n int32) {
-	if l.lapsed == n {
-		return
-	}
-	done := l.rewritten(n) || time.Since(time.Unix(0, l.generation.began.Load())) > rewriteWithin
-	for k := l.lapsed; k < n; k++ {
-		name := l.generation.nameOf(k)
-		if !done {
-			_ = l.ask(ctx, name, l.cfg.NodeTTL)
-			continue
-		}
-		if l.ask(ctx, name, -2*applyTimeout) != nil {
-			return
-		}
-		l.lapsed = k + 1
-		l.generation.former.Store(time.Now().Add(2*applyTimeout + catchUpLongest).UnixNano())
-	}
-}
-
-func (l *poller) ask(ctx context.Context, name string, term time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
-	_, err := l.store.Poll(ctx, backend.Poll{Process: name, Term: term})
-	return err
-}

@@ -54,7 +54,7 @@ func (n *twoNodes) leftAfter(user string) time.Duration {
 	return time.Minute
 }
 
-// Rule 23: a node that crashes takes its users with it within 12 s, and not before its lease
+// Rule 7: a node that crashes takes its users with it within 12 s, and not before its lease
 // has lapsed, although their own leases go on for 45 s.
 func TestCrashIsSeenWithinNodeTTL(t *testing.T) {
 	for _, beat := range []bool{false, true} {

@@ -95,6 +95,7 @@ func TestMerging(t *testing.T) {
 		}
 		signOut("u9")    // came and went inside the window
 		signOut("alice") // was there, and is again
+		time.Sleep(time.Millisecond)
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		w.want("diff +u0,u1,u2,u3,u4,u5,u6,u7,u8 -")
 	})

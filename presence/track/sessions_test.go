@@ -175,7 +175,7 @@ func TestEndSessionEndsPageViews(t *testing.T) {
 		readers["thread:1"].want("diff + -alice") // the laptop's alone
 		readers["thread:2"].want()                // the phone has a stream there
 		readers["thread:3"].want()                // the tablet viewed a page
-		readers["thread:4"].want()                // the same, before the laptop's stream opened (rule 6)
+		readers["thread:4"].want()                // the same, before the laptop's stream opened (rule 3)
 		readers[presence.Site].want()
 		d.wantSessions("alice", "tablet 0", "phone 1")
 		d.wantOnlyLeaves("laptop")

@@ -61,7 +61,7 @@ func (s *signOuts) hearOff(n backend.Notice) {
 // endBrowser ends the user's connections here that the browser, or an unknown one, opened before a moment. Page views
 // before that no longer count. It returns the topics in which this node may hold the user.
 //
-// Connections of other browsers stay, and take the place of all page views (rule 19). Otherwise a view from the
+// Connections of other browsers stay, and take the place of all page views (rule 3). Otherwise a view from the
 // browser that signed off could hold the user after the last connection has closed.
 func (s *signOuts) endBrowser(user presence.UserID, browser string, at time.Time) map[presence.Topic]struct{} {
 	tag := tagOf(browser)

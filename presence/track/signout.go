@@ -36,7 +36,7 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	}
 	user = presence.UserID(strings.Clone(string(user)))
 	devices := s.where.devicesOf(user)
-	if len(devices) > 0 { // a sign-out is a proof of life (rule 7): otherwise its moment would differ from that of turning invisible
+	if len(devices) > 0 { // a sign-out is a proof of life (rule 5): otherwise its moment would differ from that of turning invisible
 		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: time.Now()})
 	}
 	at := time.Now()
@@ -98,7 +98,18 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 		}
 	}
 	s.users.removeViews(user, at)
+	s.stays(user)
 	return topics
+}
+
+// stays says once more of a user's pages that have stayed, or come since, that they hold the user, after any call that tells of the
+// sign-out has ended. Such a call may have been under way for long, and a store takes its moment for later than it was.
+func (s *signOuts) stays(user presence.UserID) {
+	time.AfterFunc(applyTimeout, func() {
+		for _, c := range s.users.connectionsOf(user) {
+			s.leases.put(c, toKeep)
+		}
+	})
 }
 
 // endWhere ends the user's connections and visits here for which ends returns true. It returns the topics of the
@@ -115,7 +126,7 @@ func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(*holde
 }
 
 // endingAt returns the ending of the connections of who signed out at a moment. A sign-out is a proof of
-// life (rule 7), but not one that is heard late: the user may be gone for long.
+// life (rule 5), but not one that is heard late: the user may be gone for long.
 func endingAt(at time.Time) ending {
 	if time.Since(at) > time.Second {
 		return dropped

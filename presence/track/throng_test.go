@@ -27,7 +27,7 @@ func come(t *testing.T, store backend.Store, ids ...string) {
 func leave(t *testing.T, store backend.Store, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		stepIn(t, store, throng, backend.Op{Kind: backend.OpDrop, User: user(id), Holder: holderOf(id)})
+		stepIn(t, store, throng, backend.Op{Kind: backend.OpRelease, User: user(id), Holder: holderOf(id)})
 	}
 }
 

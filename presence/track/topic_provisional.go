@@ -71,8 +71,8 @@ func (r *replica) oldFor() time.Duration {
 	return max(r.kind.TTL, restoreFor(r.kind.TTL)) + restoreWait
 }
 
-// settleFor is how long a roster stays provisional: until the nodes have restored their leases, the names of earlier generations
-// and of dead processes have lapsed, and a sweep could end what hung on them.
+// settleFor is how long a roster stays provisional: until the nodes have restored their leases, earlier generations
+// and dead processes have lapsed, and a sweep could end what hung on them.
 func (r *replica) settleFor() time.Duration {
 	return max(restoreFor(r.kind.TTL), r.cfg.NodeTTL) + 2*restoreWait
 }

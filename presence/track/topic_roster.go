@@ -183,7 +183,7 @@ func (h *history) between(from, to int) net {
 
 // difference returns the changes that lead from one roster to another, whatever happened between. told says
 // that users who left were last seen about now. It is false on a site with a Directory, because a user may
-// have turned unseen between the two (rule 21 of [backend.Store]).
+// have turned unseen between the two (rule 5 of [backend.Store]).
 func difference(before, after roster, told bool) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {

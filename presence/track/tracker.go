@@ -157,7 +157,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 // start starts the goroutines.
 func (t *Tracker) start() {
 	t.peopleHere.start()
-	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, holdings: &holdings{t.cfg, t.users, t.choices, t.writer, t.leases.generation}, hear: t.choices.hearAll, gone: &goneLeases{life: t.life, writer: t.writer, hear: t.leases.hear}}).run(t.life.ctx)
+	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, holdings: &holdings{cfg: t.cfg, users: t.users, choices: t.choices, writer: t.writer, generation: t.leases.generation}, hear: t.choices.hearAll, gone: &goneLeases{life: t.life, users: t.users, writer: t.writer, hear: t.leases.hear}}).run(t.life.ctx)
 	for _, every := range t.cfg.renewals() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}

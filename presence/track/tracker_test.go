@@ -90,7 +90,7 @@ func TestSlowReaderGetsAState(t *testing.T) {
 			op := backend.Op{Kind: backend.OpJoin, User: user(fmt.Sprint("u", i%2)), Holder: "elsewhere.1", For: time.Hour}
 			stepIn(t, store, presence.Site, op)
 			time.Sleep(5 * time.Millisecond)
-			op.Kind = backend.OpDrop
+			op.Kind, op.For = backend.OpRelease, 0
 			stepIn(t, store, presence.Site, op)
 		}
 		tracker.Seen(presence.Site, user("last"), presence.Device{})

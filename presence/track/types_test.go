@@ -86,7 +86,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Rule 21: the "-" is the stores' word. Others see the status without it, and nobody can
+// Rule 5: the "-" is the stores' word. Others see the status without it, and nobody can
 // choose it.
 func TestUnseenStatus(t *testing.T) {
 	for _, test := range []struct {

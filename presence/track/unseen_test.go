@@ -36,7 +36,7 @@ func leaves(conn *track.Connection) (all []string) {
 	return all
 }
 
-// Rule 21: readers are not told that a user turns unseen, and the leave of such a user has no
+// Rule 5: readers are not told that a user turns unseen, and the leave of such a user has no
 // last seen: not as it happens, not for a reader who resumes, and not for Go programs.
 func TestUnseenLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,8 +120,12 @@ func TestUnseenDeliveries(t *testing.T) {
 		p := &program{t: t}
 		stop := p.deliver("a", a, deliver.Options{})
 		apply := func(kind backend.OpKind, name string) {
+			length := time.Hour
+			if kind == backend.OpRelease {
+				length = 0
+			}
 			lossy.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
-				{Kind: kind, User: user(name), Holder: "x.1", For: time.Hour},
+				{Kind: kind, User: user(name), Holder: "x.1", For: length},
 			}}})
 		}
 		for _, name := range []string{"carol", "lost", "seen"} {
@@ -137,9 +141,9 @@ func TestUnseenDeliveries(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		time.Sleep(begins)
-		apply(backend.OpDrop, "carol")
+		apply(backend.OpRelease, "carol")
 		p.want(time.Second, "_carol")
-		apply(backend.OpDrop, "seen")
+		apply(backend.OpRelease, "seen")
 		p.want(time.Second, "-seen")
 		lossy.lost.Store(true)
 		p.want(time.Minute, "! _lost")
@@ -162,7 +166,7 @@ func TestUnseenAfterAFailover(t *testing.T) {
 		w.want("diff +carol -", "diff +dave -")
 		store.lag()
 		store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
-			{Kind: backend.OpDrop, User: user("carol"), Holder: "x.1"},
+			{Kind: backend.OpRelease, User: user("carol"), Holder: "x.1"},
 		}}})
 		w.want("diff + -carol")
 		store.failover()

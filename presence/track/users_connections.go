@@ -179,7 +179,7 @@ func (p *users) asked(h *holder) {
 }
 
 // setOpened notes that a connection's leases have just been made. The connection takes the place of page views until
-// then (rule 6).
+// then (rule 3).
 func (p *users) setOpened(c *holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,6 +192,17 @@ func (p *users) joinedHere(c *holder) {
 	defer p.mu.Unlock()
 	if !c.held.opened.IsZero() {
 		c.held.opened = time.Now()
+	}
+}
+
+// joinedAnew notes that the pages here that hold a member of a topic join now, where they were opened soon after a sign-out.
+func (p *users) joinedAnew(topic presence.Topic, member presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.holdersLocked(topic, member) {
+		if !h.held.opened.IsZero() && h.held.opened.Sub(p.records.visitorEndedAt(h.visitor)) < time.Minute {
+			h.held.opened = time.Now()
+		}
 	}
 }
 

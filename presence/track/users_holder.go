@@ -25,7 +25,7 @@ type holder struct {
 	beaten  atomic.Int64          // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 	told    atomic.Int64          // of a visit: when its node was last told of it, in Unix nanoseconds
 	renewed atomic.Int64          // when its leases were last renewed, in Unix nanoseconds; 0: they have ended, because its page is silent
-	inName  atomic.Int32          // the generation in which its leases were last made
+	written atomic.Int32          // the generation in which its leases were last made
 	silence *time.Timer           // looks whether the page of a connection with beat is silent; otherwise nil
 	turn    uint8                 // when its leases are renewed: see turnOf
 

@@ -137,8 +137,8 @@ func (p *users) left(user presence.UserID, connection presence.Holder) {
 }
 
 // hearGone takes that a process has ended without a word. A page whose connection was there has connected again, or goes on with
-// its beats, if the process is only cut off. So a visit of it ends once a beat is overdue. A process that lives, of which a store
-// with old data knows an earlier name, says so at once.
+// its beats, if the process is only cut off. So a visit of it ends once a beat is overdue. A process that lives, which a store
+// with old data takes for dead, says so at once.
 func (t *tokens) hearGone(process string) {
 	if process == t.process {
 		t.fleet.soon.Wake()

@@ -22,7 +22,7 @@ func (t *Tracker) DeviceOn(user presence.User, on presence.Device, s presence.Se
 
 // DeviceOff takes it out.
 func (t *Tracker) DeviceOff(user presence.UserID, on presence.DeviceID) {
-	t.apply(backend.DevicesTopic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))})
+	t.apply(backend.DevicesTopic, backend.Op{Kind: backend.OpRelease, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))})
 }
 
 // Choose changes what a user's device says of the settings.
@@ -40,7 +40,7 @@ func DeviceOp(user presence.User, on presence.Device, s presence.Settings, since
 
 // DeviceOffOp is the operation of DeviceOff.
 func DeviceOffOp(user presence.UserID, on presence.DeviceID) backend.Op {
-	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))}
+	return backend.Op{Kind: backend.OpRelease, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))}
 }
 
 // HearRelations is the notice that a user's relations have changed.

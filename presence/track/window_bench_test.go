@@ -21,6 +21,9 @@ func BenchmarkWindowsWithDots(b *testing.B) {
 	defer node.Close(context.Background())
 	apply := func(kind backend.OpKind, i int) {
 		op := backend.Op{Kind: kind, User: user(fmt.Sprint("u", i)), Holder: holderOf(fmt.Sprint(i)), For: time.Hour}
+		if kind == backend.OpRelease {
+			op.For = 0
+		}
 		noError(b, store.Apply(b.Context(), []backend.Batch{{Topic: throng, Ops: []backend.Op{op}}})[0].Err)
 	}
 	for i := range 2000 {
@@ -51,6 +54,6 @@ func BenchmarkWindowsWithDots(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		apply(backend.OpJoin, 2000+i)
-		apply(backend.OpDrop, i)
+		apply(backend.OpRelease, i)
 	}
 }

@@ -348,7 +348,7 @@ func (w *writer) take() (topics map[presence.Topic]*dirty) {
 }
 
 // keep puts back what the store did not accept, before what came since. Some may have taken
-// effect: repeating it changes nothing (rule 12).
+// effect: repeating it changes nothing (rule 3).
 func (w *writer) keep(topic presence.Topic, d *dirty) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

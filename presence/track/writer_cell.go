@@ -1,7 +1,6 @@
 package track
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -26,8 +25,7 @@ type cell struct {
 	off    time.Time // the latest sign-out of one browser or device; zero: none
 	choice bool      // the user chose something
 
-	order int // its place among the cells of the topic
-	acks  waiters
+	acks waiters
 }
 
 // A need says how much of a lease is to be written.
@@ -53,6 +51,7 @@ type leaseEnd struct {
 	joined     time.Time // when the page came
 	idle       bool      // nobody was at it
 	at         time.Time // when it ended
+	proof      time.Time // the last proof that it was alive
 	grace      time.Duration
 	until      time.Time // when the grace ends
 	how        ending
@@ -180,7 +179,6 @@ type dirty struct {
 	reset  bool                        // the topic's record starts anew
 	peak   *backend.Peak               // a record that this node remembers
 	count  int                         // of cells
-	order  int                         // of the latest cell
 	acks   waiters                     // for operations without a user
 	tries  int                         // how often the store refused it
 	after  time.Time                   // earliest time of the next try
@@ -222,8 +220,6 @@ func (d *dirty) put(owner presence.UserID, c cell) (grown int) {
 			return 0
 		}
 	}
-	d.order++
-	c.order = d.order
 	d.cells[owner] = append(d.cells[owner], &c)
 	d.count++
 	return 1
@@ -233,10 +229,10 @@ func (d *dirty) put(owner presence.UserID, c cell) (grown int) {
 func (d *dirty) add(op backend.Op) (grown int) {
 	had := d.size()
 	d.touch(op.Kind == backend.OpHeartbeat)
-	switch op.Kind {
-	case backend.OpResetPeak:
+	switch {
+	case op.Kind == backend.OpPeak && op.Peak == (backend.Peak{}):
 		d.reset, d.peak = true, nil
-	case backend.OpPeak:
+	case op.Kind == backend.OpPeak:
 		if d.peak != nil {
 			op.Peak = d.peak.Better(op.Peak)
 		}
@@ -270,24 +266,13 @@ func (d *dirty) all() (ops []backend.Op) {
 	for _, op := range d.others {
 		ops = append(ops, op)
 	}
-	slices.SortFunc(ops, func(a, b backend.Op) int { return cmp.Compare(a.Kind, b.Kind) }) // a store can apply them together
 	if d.reset {
-		ops = append(ops, backend.Op{Kind: backend.OpResetPeak})
+		ops = append(ops, backend.Op{Kind: backend.OpPeak})
 	}
 	if d.peak != nil {
 		ops = append(ops, backend.Op{Kind: backend.OpPeak, Peak: *d.peak})
 	}
 	return ops
-}
-
-// sorted returns the cells in the order in which they came.
-func (d *dirty) sorted() []*cell {
-	sorted := make([]*cell, 0, d.count)
-	for _, cells := range d.cells {
-		sorted = append(sorted, cells...)
-	}
-	slices.SortFunc(sorted, func(a, b *cell) int { return cmp.Compare(a.order, b.order) })
-	return sorted
 }
 
 // close closes all acks.

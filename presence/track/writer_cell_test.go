@@ -61,17 +61,21 @@ func (s *recordingStore) take() string {
 // opLine names an operation, with the status that it tells and, to ten seconds, when it happened: the writer tries every two seconds.
 func opLine(op backend.Op) string {
 	name := map[backend.OpKind]string{
-		backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpRelease: "release", backend.OpDrop: "drop",
+		backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpRelease: "release",
 		backend.OpSignOut: "signout", backend.OpUpdate: "update", backend.OpKeep: "keep", backend.OpSignOff: "signoff",
 	}[op.Kind]
 	if op.User.Status != "" {
 		name += " " + string(op.User.Status)
 	}
+	ago := op.Ago
+	if op.Kind == backend.OpJoin || op.Kind == backend.OpKeep {
+		ago = op.Joined
+	}
 	if op.Pages > 1 {
 		name += fmt.Sprintf(" %d pages", op.Pages)
 	}
-	if op.Ago >= time.Second {
-		name += fmt.Sprintf(" %v ago", op.Ago.Round(10*time.Second))
+	if ago >= time.Second {
+		name += fmt.Sprintf(" %v ago", ago.Round(10*time.Second))
 	}
 	return name
 }
@@ -121,8 +125,8 @@ func TestAFlushWritesWhatTheNodeHolds(t *testing.T) {
 			next := open(n)
 			page.Close()
 			next.Drop()
-		}, "drop"},
-		{"the page is dropped", func(n node, page *track.Connection) { page.Drop() }, "drop"},
+		}, "release 1m0s ago"},
+		{"the page is dropped", func(n node, page *track.Connection) { page.Drop() }, "release 1m10s ago"},
 		{"many page views", func(n node, page *track.Connection) {
 			for range 100 {
 				n.Seen(presence.Site, user("alice"), presence.Device{})
@@ -133,7 +137,7 @@ func TestAFlushWritesWhatTheNodeHolds(t *testing.T) {
 			n.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(time.Second)
 			open(n)
-		}, "seen 1m0s ago, join 2 pages 1m0s ago"},
+		}, "join 2 pages 1m0s ago, seen 1m0s ago"},
 		{"a page and a view after it", func(n node, page *track.Connection) {
 			open(n)
 			time.Sleep(time.Microsecond)
@@ -150,12 +154,12 @@ func TestAFlushWritesWhatTheNodeHolds(t *testing.T) {
 			signOut(n)
 			time.Sleep(5 * time.Second)
 			open(n)
-		}, "signout 1m0s ago, join 50s ago"},
+		}, "join 50s ago, signout 1m0s ago"},
 		{"a page that closed before a sign-out leaves no grace", func(n node, page *track.Connection) {
 			page.Close()
 			time.Sleep(time.Second)
 			signOut(n)
-		}, "drop, signout 1m0s ago"},
+		}, "release 1m0s ago, signout 1m0s ago"},
 	} {
 		bubble(t, tc.name, func(t *testing.T) {
 			store := &recordingStore{Store: memstore.New()}

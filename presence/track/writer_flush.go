@@ -78,7 +78,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 			continue
 		}
 		f.writer.writes(topic, ops)
-		batches = append(batches, backend.Batch{Topic: topic, Ops: f.holdings.generation.sign(ops), Keep: keepOf(f.cfg.Kind(topic))})
+		batches = append(batches, backend.Batch{Topic: topic, Ops: ops, Keep: keepOf(f.cfg.Kind(topic))})
 	}
 	if len(batches) == 0 {
 		if !f.writer.waitsForStore() {
@@ -115,10 +115,11 @@ func (f *flusher) applied(topic presence.Topic, d *dirty, ops []backend.Op, unkn
 		member presence.UserID
 		of     word
 	}
+	f.holdings.users.written(topic, ops)
 	gone, own := make(map[lease]bool, len(unknown)), []presence.UserID(nil)
 	for _, i := range unknown {
-		op := f.holdings.generation.unsigned(ops[i])
-		if op.Holder == visitors {
+		op := ops[i]
+		if op.Holder == f.holdings.generation.holder(true) {
 			gone[lease{op.User.ID, wordVisits}] = true
 			continue
 		}
@@ -134,7 +135,7 @@ func (f *flusher) applied(topic presence.Topic, d *dirty, ops []backend.Op, unkn
 // then the store would not accept the operations either.
 //
 // Example: node A cannot reach Redis for a minute. Alice's page there waits to be written as online.
-// Meanwhile she turned invisible at node B. A hears that first, and puts it behind her join, so that nobody
+// Meanwhile she turned invisible at node B. A hears that first, and writes her join with that choice, so that nobody
 // sees her.
 func (f *flusher) hearFirst(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, returningFor)

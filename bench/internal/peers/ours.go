@@ -113,7 +113,7 @@ func (s *ours) join(user int, at time.Time) backend.Op {
 }
 
 func (s *ours) leave(user int) backend.Op {
-	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: presence.UserID(diff.ID(user))}, Holder: holder(user)}
+	return backend.Op{Kind: backend.OpRelease, User: presence.User{ID: presence.UserID(diff.ID(user))}, Holder: holder(user)}
 }
 
 func holder(user int) presence.Holder { return presence.Holder("elsewhere." + strconv.Itoa(user)) }

@@ -94,10 +94,7 @@ func (s *Site) Fill(n int, took *time.Duration) error {
 	for first := 0; first < n; first += batch {
 		var ops []backend.Op
 		for user := first; user < min(n, first+batch); user++ {
-			ops = append(ops, backend.Op{
-				Kind: backend.OpJoin, Holder: presence.Holder(fmt.Sprint("elsewhere.", user)), For: time.Hour,
-				User: presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(time.Now())},
-			})
+			ops = append(ops, join(user, time.Now()))
 		}
 		if err := s.apply(s.topics[0], ops); err != nil {
 			return err
@@ -105,6 +102,14 @@ func (s *Site) Fill(n int, took *time.Duration) error {
 	}
 	*took = time.Since(begin)
 	return nil
+}
+
+// join is that of another node, with a new name.
+func join(user int, now time.Time) backend.Op {
+	return backend.Op{
+		Kind: backend.OpJoin, Holder: presence.Holder(fmt.Sprint("elsewhere.", user)), For: time.Hour,
+		User: presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(now)},
+	}
 }
 
 func (s *Site) apply(topic presence.Topic, ops []backend.Op) error {
@@ -127,9 +132,8 @@ func (s *Site) Look(_ struct{}, total *int) error {
 // how long the store and this node took over each.
 func (s *Site) Trickle(n int, took *hist.Hist) error {
 	for user := range n {
-		u := presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(time.Now())}
 		begin := time.Now()
-		if err := s.apply(s.topics[0], []backend.Op{{Kind: backend.OpUpdate, User: u}}); err != nil {
+		if err := s.apply(s.topics[0], []backend.Op{join(user, begin)}); err != nil {
 			return err
 		}
 		took.Add(time.Since(begin))

@@ -1,41 +1,43 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
--- alone take heartbeat.lua; heartbeats among other operations come here.
+-- alone take heartbeat.lua; heartbeats among other operations come here. The order of the
+-- operations does not matter (rule 3): each is merged into what is known, and only then follows
+-- what holds the users.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
 --         operations that are alike, from ARGV[9] on: kind, for in ms (of a page view For + Ago),
 --         whether they are idle (0 or 1), how many, and then for each, with
---         ago in ms,
---           heartbeat, drop user, holder
---           release         user, holder, ago
---           keep            user, holder, ago, pages ("*<pages>", or empty: unknown)
---           join            user, holder, ago, pages, status, profile JSON
---           seen, update    user, ago, status, profile JSON
---           signoff, signout   user, ago, status
+--         ago and joined in ms,
+--           heartbeat       user, holder
+--           release         user, holder, "<Gen>.<Rev>", ago
+--           keep            user, holder, "<Gen>.<Rev>", ago, joined, pages ("*<pages>", or empty: unknown)
+--           join            user, holder, "<Gen>.<Rev>", ago, joined, pages, status, profile JSON
+--           seen            user, ago, status, profile JSON
+--           update, signoff, signout   user, ago, status
 --           guest, forget   guest
 --           bot             bot, name (empty: the bot is not counted)
 --           peak            total (empty: a new record), at in ms, since in ms
---         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
---         or "<status>", which is of revision 0: rule 28)
--- Returns the indexes, from 0, of the heartbeats and keeps whose lease is gone; and
---         -1 if a release holds its user for the grace.
--- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
+--         (a status is "<status>@<revision>", or "<status>", which is of revision 0; an empty one says nothing)
+-- Returns the indexes, from 0, of the heartbeats whose lease is gone and of the keeps that hold nobody
+--         who is known; and at the end -1 if the step leaves what lapses, and -2 if a release holds a user who is known.
+-- Cost    about 8 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, keep = 4, release = 3, drop = 2, join = 6, seen = 4, update = 4, signout = 3, signoff = 3,
+local width = {heartbeat = 2, keep = 6, release = 4, join = 8, seen = 4, update = 3, signout = 3, signoff = 3,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
-local act = {} -- what each kind does; nil: nothing
+local act = {} -- what each kind does
 
 local peaks, withGuests = false, false -- the topic has a record; it counts guests too
-local stays = false -- who signs out stays in the sets of page views (rule 15)
+local stays = false -- who signs out stays in the sets of page views (rule 9)
+minute = false
 if ARGV[8] ~= '' then
   local many, letters = match(ARGV[8], '^(%d+) (%a*)$')
   if many ~= '0' then
     stays = not find(letters, 'f')
     keepNames(tonumber(many), not stays)
   end
-  if find(letters, 'a') then minute = minuteOf(now) end
+  minute = find(letters, 'a') and minuteOf(now)
   peaks, withGuests = find(letters, 'p'), find(letters, 'g')
   if peaks then readPeak() end
 end
@@ -46,110 +48,59 @@ local function run(i)
   return kind, i + 4, width[kind], i + 3 + ARGV[i + 3] * width[kind]
 end
 
-local comes = {join = true, seen = true, signout = true, signoff = true}
-local ids, others = {}, {}
+local ids = {}
 local i = 9
 while i <= #ARGV do
   local kind, first, each, last = run(i)
-  local list = comes[kind] and ids or not nobody[kind] and others
-  for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
+  for k = first, nobody[kind] and 0 or last, each do ids[#ids + 1] = ARGV[k] end
   i = last + 1
 end
 touch(ids)
-local sweeps = #touched -- the expired leases of others are left to a sweep (rule 5)
-touch(others)
 
--- If a hundred or more leases have expired in the topic, the score of each lease of the
--- touched users is read instead.
-local members, lapsed = {}, {}
-local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
-if #expired == 200 then
-  for _, u in ipairs(touched) do
-    for h in gmatch(u.held, '|([^=]+)=') do members[#members + 1] = u.id .. '\31' .. h end
-  end
-  expired = {}
-  for i, expires in ipairs(ask('ZMSCORE', leases, members)) do
-    if expires and tonumber(expires) <= now then expired[#expired + 1], expired[#expired + 2] = members[i], expires end
-  end
-end
-for i = 1, #expired, 2 do lapsed[expired[i]] = true end
-lapse(expired, sweeps, ended)
+-- The moment that was as long ago as an argument says.
+local function ago(k) return ARGV[k] == '0' and now or max(now - ARGV[k], 0) end
 
--- Whether a user's lease has not expired; and whether that of a connection holds the user.
-local function live(u, holder)
-  local member = u.id .. '\31' .. holder
-  return not lapsed[member] or moved[member]
-end
-local function connected(u)
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if h ~= 'web' and h ~= 'grace' and live(u, h) then return true end
-  end
+-- Merges a choice, of an update of a moment: the one with the greatest revision counts.
+local choices = {} -- many of a step are the same
+local function choose(u, choice, at)
+  if choice == '' then return end
+  choices[choice] = choices[choice] or {match(choice, '^([^@]*)@?(.*)$')}
+  local status, rev = unpack(choices[choice])
+  if rev ~= u.rev and (tonumber(rev) or 0) < (tonumber(u.rev) or 0) then return end
+  u.status, u.rev = status, rev
+  if at and find(status, '^invisible') then u.chose = at end
 end
 
--- Ends a lease without a sweep, if it is there.
-local function cut(u, holder)
-  local member, length = u.id .. '\31' .. holder, finish(u, holder)
-  if not length then return end
-  vouch(u, member, length)
-  strike(member)
+-- Merges a profile of a moment: the latest counts.
+local function take(u, profile, at)
+  if at >= (tonumber(u.profiled) or 0) then u.profile, u.profiled = profile, text(at) end
+  u.known = true
 end
 
--- Ends the lease of a page view until a moment.
-local function endView(u, at)
-  local from, length = lease(u, 'web')
-  if from and (at == now or ends(u.id .. '\31web') - length <= at) then cut(u, 'web') end
+-- Returns whether a word replaces the one of its connection, and that. Many words of a step have the same revision.
+local parsed = {}
+local function revision(text)
+  local rev = parsed[text]
+  if not rev then
+    local gen, seq = match(text, '^(%d+)%.(%d+)$')
+    rev = {tonumber(gen), tonumber(seq)}
+    parsed[text] = rev
+  end
+  return rev
 end
-
--- Whether a moment is before the latest join.
-local function early(u, at) return u.joined ~= '' and at < tonumber(u.joined) end
-
--- Notes that a page joined at a moment. It takes the place of the page views before (rule 6).
-local function speak(u, at)
-  if not early(u, at) then u.joined = text(at) end
-  endView(u, at)
-end
-
--- Stores a profile. An empty status or profile keeps the former one. The minute of the latest
--- page view stays; settle sets a new one. It comes before the lease.
-local function take(u, status, profile)
-  local since, was, old = now, 'online', '{}'
-  local line = lineOf(u)
-  if line then since, was, old = parts(line) end
-  local at, rev = find(status, '@', 1, true), nil
-  if at then status, rev = sub(status, 1, at - 1), sub(status, at + 1) end
-  if u.rev ~= '' and status ~= '' and rev ~= '' and tonumber(rev or 0) < tonumber(u.rev) then
-    status = ''
-  elseif rev and rev ~= '' then
-    u.rev = rev
-  end
-  if status == '' then status = was end
-  if profile == '' then
-    profile = minute and old or stamp(old)
-  elseif minute then
-    profile = stamp(profile, minuteIn(old))
-  end
-  -- Who had left and comes back invisible was last seen before (rule 2).
-  local invisible = status == 'invisible' or status == 'invisible-'
-  u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
-  u.left = invisible and u.left
-  if sub(status, -1) == '-' then
-    u.unseen = true
-  elseif u.unseen then -- who turns seen is seen (rule 21)
-    u.seen, u.came, u.unseen, u.lapsed, u.left = now, now, nil, nil, nil
-  end
-  -- Turning invisible or visible is a proof of life.
-  if invisible ~= (u.invisible or false) then
-    u.came = now
-    if not u.lapsed then u.seen = now end
-  end
-  u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, invisible
+local function replaces(u, holder, rev)
+  local known, from, stop = word(u, holder)
+  if not known then return true end
+  local old, new = revision(match(known, '^.*[-,](.*)$')), revision(rev)
+  return new[1] > old[1] or new[1] == old[1] and new[2] >= old[2], known, from, stop
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, where the
--- operation stands in ARGV, and whether it is idle. A heartbeat or keep whose lease is gone returns
--- true.
+-- operation stands in ARGV, whether it is idle, and the index of the operation.
 local latestOf = {} -- guest -> the kind of the latest operation
 local period = 3600000 -- if no operation names one
+local MOST_WORDS = 4000 -- bytes, before the ends of connections are forgotten: a fleet that is deployed each hour has ever others
+local keeps, unknown = {}, {} -- {{where a keep stands in ARGV, its index}, ...}; indexes
 
 local function ofGuest(kind)
   return function(_, length, k)
@@ -168,108 +119,140 @@ function act.bot(_, length, k)
   if length ~= '0' then period = tonumber(length) end
 end
 
+-- A word of a connection that holds the user.
+local function speak(u, length, k, idle)
+  local holder, rev, past, joined = ARGV[k + 1], ARGV[k + 2], ARGV[k + 3], ago(k + 4)
+  local counts, known, from, stop = replaces(u, holder, rev)
+  if counts then
+    local whole = past == '0' and length or text(length + past)
+    make(u, holder, (idle and '0' or '') .. whole .. ARGV[k + 5] .. ',' .. text(joined) .. ',' .. rev, now + length, known, from, stop)
+  end
+  later(u, 'joined', joined)
+  u.came = now
+end
+
+function act.keep(u, length, k, idle, n)
+  speak(u, length, k, idle)
+  keeps[#keeps + 1] = {k, n}
+end
+
 function act.join(u, length, k, idle)
-  take(u, ARGV[k + 4], ARGV[k + 5])
-  hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3])
-  u.came, u.proven, u.signedOut = now, true, nil
-  speak(u, now - ARGV[k + 2])
+  speak(u, length, k, idle)
+  take(u, ARGV[k + 7], ago(k + 4))
+  choose(u, ARGV[k + 6])
 end
 
--- A page view that is earlier than the latest join makes no lease (rule 6).
 function act.seen(u, length, k)
-  local at = now - ARGV[k + 1]
-  take(u, ARGV[k + 2], ARGV[k + 3])
-  if u.held == '|' or not early(u, at) then
-    hold(u, 'web', length, at, false)
-  elseif not u.lapsed then
-    u.seen = max(u.seen, at)
+  local at = ago(k + 1)
+  local known, from, stop = word(u, 'web')
+  local was = known and tonumber(match(known, '^%d+,(%d+)'))
+  if not was or at > was or at == was and tonumber(length) > tonumber(match(known, '^%d+')) then
+    make(u, 'web', length .. ',' .. text(at), at + length, known, from, stop)
   end
-  u.viewed, u.signedOut, period = true, nil, tonumber(length)
-  u.came = max(u.came or 0, at)
+  take(u, ARGV[k + 3], at)
+  choose(u, ARGV[k + 2])
+  u.viewed, u.came, period = true, max(u.came or 0, at), tonumber(length)
 end
 
-function act.heartbeat(u, length, k)
-  if not lease(u, ARGV[k + 1]) or not live(u, ARGV[k + 1]) then return true end
-  hold(u, ARGV[k + 1], length, now, nil, nil, true)
-end
-
-function act.keep(u, length, k, idle)
-  if not connected(u) then return true end
-  if not live(u, ARGV[k + 1]) then finish(u, ARGV[k + 1]) end
-  local from, was = lease(u, ARGV[k + 1])
-  hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3], true)
-  u.proven = u.proven or not from or tonumber(length) >= tonumber(was) -- else it tells of an earlier proof
-  speak(u, now - ARGV[k + 2])
-end
-
-local graced = false
-function act.release(u, length, k)
-  local holder = ARGV[k + 1]
-  local was = finish(u, holder)
-  local _, before = lease(u, 'grace')
-  graced = graced or length ~= '0' and (was or before) -- also if the release is repeated (rule 12)
-  if not was then return end
-  local member = u.id .. '\31' .. holder
-  if ARGV[k + 2] ~= '0' then vouch(u, member, was) end -- which may tell of a later proof
-  strike(member)
-  if not u.lapsed then u.seen = max(u.seen, now - ARGV[k + 2]) end
-  if length ~= '0' then hold(u, 'grace', length, now, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
-end
-
-function act.drop(u, _, k) cut(u, ARGV[k + 1]) end
-
--- A sign-out of all browsers, or of one: rule 19.
-function act.signout(u, _, k, _, one)
-  local at = now - ARGV[k + 1]
-  if find(ARGV[k + 2], '^invisible') then take(u, ARGV[k + 2], '') end -- the topic may not know it
-  if u.held ~= '|' and not u.lapsed then u.seen = max(u.seen, at) end
-  endView(u, at)
-  if not early(u, at) and not (one and connected(u)) then endAll(u, 'web') end
-  if u.held ~= '|' then return end -- who is still there, or has come back since
-  if u.invisible then
-    u.viewed = nil
-    return
+function act.heartbeat(u, length, k, _, n)
+  if find(word(u, ARGV[k + 1]) or '-', '^%-') then
+    unknown[#unknown + 1] = n
+  else
+    local member = u.id .. '\31' .. ARGV[k + 1]
+    beats[member] = max(beats[member] or 0, now + length)
   end
-  u.signedOut = true
-  if not stays then u.viewed, u.leavesSets = nil, true end
 end
 
-function act.signoff(u, _, k) act.signout(u, nil, k, nil, true) end
+function act.release(u, length, k, idle)
+  local holder, rev, past = ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]
+  local counts, known, from, stop = replaces(u, holder, rev)
+  if counts then
+    put(u, holder, '-' .. rev, known, from, stop)
+    strike(u, holder)
+  end
+  if #u.words > MOST_WORDS then u.words = string.gsub(u.words, '[^|]*=%-[^|]*|', '') end
+  later(u, 'seen', ago(k + 3))
+  u.ended, u.parts = true, true
+  if length == '0' then return end
+  u.graced = true
+  known, from, stop = word(u, 'grace')
+  local was, at = match(known or '0,0', '^(%d+),(%d+)')
+  if now + length > was + at then
+    make(u, 'grace', (idle and '0' or '') .. text(length + past) .. ',' .. text(ago(k + 3)), now + length, known, from, stop)
+  end
+end
+
+-- A sign-out of all browsers, or of one.
+function act.signoff(u, _, k)
+  local at = ago(k + 1)
+  later(u, 'off', at)
+  choose(u, ARGV[k + 2])
+  u.signed, u.ended, u.parts = max(u.signed or 0, at), true, true
+end
+
+function act.signout(u, _, k)
+  later(u, 'out', ago(k + 1))
+  act.signoff(u, nil, k)
+end
 
 function act.update(u, _, k)
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if live(u, h) then
-      local hid = u.invisible
-      take(u, ARGV[k + 2], ARGV[k + 3])
-      if ARGV[k + 1] ~= '0' and u.invisible and not hid and not u.lapsed then
-        local since = parts(u.line)
-        u.left = max(now - ARGV[k + 1], tonumber(since))
-      end
-      return
-    end
-  end
+  choose(u, ARGV[k + 2], ago(k + 1))
+  u.ended = true
 end
 
-local unknown, n = {}, 0
+local n = 0
 i = 9
 while i <= #ARGV do
   local kind, first, each, last = run(i)
   local apply, length, idle = act[kind], ARGV[i + 1], ARGV[i + 2] == '1'
   for k = first, last, each do
-    if apply and apply(step[ARGV[k]], length, k, idle) then unknown[#unknown + 1] = n end
+    apply(step[ARGV[k]], length, k, idle, n)
     n = n + 1
   end
   i = last + 1
 end
 
-local views, noViews = {}, {}
-for _, u in ipairs(touched) do
-  if u.viewed and not u.invisible then -- also after a sign-out
-    views[#views + 1] = u.id
-  elseif u.leavesSets then
-    noViews[#noViews + 1] = u.id
+-- Ends what a later join or a sign-out ended (rule 3).
+local function clean(u)
+  if u.joined == '' and u.off == '' or not (u.made or u.came or u.signed) then return end
+  local out, off, joined = tonumber(u.out) or -1, tonumber(u.off) or -1, tonumber(u.joined) or -1
+  local at = tonumber(match(u.words, '|web=%d+,(%d+)'))
+  if at and at <= max(off, joined) then
+    later(u, 'seen', at)
+    put(u, 'web', nil, word(u, 'web'))
+    strike(u, 'web')
   end
+  if off < 0 then return end
+  at = tonumber(match(u.words, '|grace=%d+,(%d+)'))
+  if at and (at <= off or out >= 0 and joined <= out) then
+    put(u, 'grace', nil, word(u, 'grace'))
+    strike(u, 'grace')
+  end
+  if out < 0 then return end
+  u.words = string.gsub(u.words, '([^|=]+)=%d[^|,]*,(%d+),([%d.]+)|', function(holder, at, rev)
+    if joined > out and tonumber(at) > out then return nil end
+    strike(u, holder)
+    return holder .. '=-' .. rev .. '|'
+  end)
 end
+
+local views, noViews = {}, {}
+local graced = false
+for _, u in ipairs(touched) do
+  clean(u)
+  if u.ended and not holds(u) then -- it is remembered for a while
+    if sub(u.words, 1, 2) ~= '|=' then put(u, '', '010000') end
+    moved[u.id .. '\31'] = now + REMEMBER
+  end
+  graced = graced or u.graced and u.known and word(u, 'grace')
+end
+
+for _, at in ipairs(keeps) do
+  local k, index = unpack(at)
+  local u = step[ARGV[k]]
+  if not u.known or find(word(u, ARGV[k + 1]), '^%-') then unknown[#unknown + 1] = index end
+end
+if #keeps > 0 then table.sort(unknown) end
 
 local counted, forgotten = {}, {}
 for guest, kind in pairs(latestOf) do
@@ -280,6 +263,15 @@ local known = #counted + #forgotten > 0 and redis.call('ZCARD', listed)
 local exact = #forgotten > 0 and known <= MOST and isExact(known, sketched())
 
 local came = settle()
+for _, u in ipairs(touched) do
+  local goes = u.signed and not stays and not u.there -- rule 8
+  if u.invisible then -- nothing changes
+  elseif goes then
+    noViews[#noViews + 1] = u.id
+  elseif u.viewed then
+    views[#views + 1] = u.id
+  end
+end
 call('SADD', current, views)
 if #views > 0 then keep(current) end
 call('SREM', old, views) -- so that the size of both is the sum
@@ -304,5 +296,6 @@ if #views + #counted + bots > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 *
   redis.call('PEXPIRE', guests, 4 * period)
 end
 if peaks then writePeak(came + #counted, withGuests) end
-if graced then unknown[#unknown + 1] = -1 end
+if next(moved) then unknown[#unknown + 1] = -1 end
+if graced then unknown[#unknown + 1] = -2 end
 return unknown

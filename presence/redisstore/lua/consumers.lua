@@ -1,4 +1,4 @@
--- The record of a consumer (rule 20).
+-- The record of a consumer (rule 11).
 -- KEYS    1 record: hash of the entries, of =holder, and of =until: when its time is over, ms
 
 -- [consumer_claim] Makes a holder the one that may write a consumer's record: Store.ClaimConsumer.

@@ -42,7 +42,7 @@ for i = 1, #keys, 8 do
 end
 return figures
 
--- [recent] Returns a page of the users who are remembered by name: rule 15, Store.Recent.
+-- [recent] Returns a page of the users who are remembered by name: rule 9, Store.Recent.
 -- KEYS    1 lately, 2 names, 3 users, 4 current, 5 old
 -- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
 --         3 how many users at most; then the user whom the page begins after, or nothing:

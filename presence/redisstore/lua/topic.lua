@@ -1,12 +1,12 @@
 -- The keys of a topic, and a step that changes it. Scripts that change a topic begin with
--- time.lua, topic_count.lua, this, topic_kept.lua and topic_settle.lua. A step reads the
--- users that it touches in a few variadic calls, works on strings and tables, and writes the
+-- time.lua, topic_count, this, topic_names and topic_settle. A step reads the users that it
+-- touches in a few variadic calls, merges what operations say of them, and writes the
 -- changes in a few variadic calls. A redis.call costs about 1 us, so a user costs a fraction
 -- of that.
 --
 -- KEYS  1 leases   zset  "<user>\31<holder>" -> expires, ms
---       2 users    hash  visible user -> record
---       3 hidden   hash  invisible user who holds leases -> record
+--       2 users    hash  user in the roster -> record
+--       3 hidden   hash  any other user of whom something is known -> record
 --       4 current  set   users who viewed a page in this period
 --       5 old      set   users who did in the period before, and not in this one
 --       6 guests   HLL   guests of this period
@@ -15,7 +15,7 @@
 --       9 seen     zset  user who left -> last seen, ms
 --      10 log      stream  of diffs, each {d = diff, v = version}
 --      11 head     string  the latest diff's id
---      12 count    string  see topic_count.lua
+--      12 count    string  see topic_count
 --      13 listed   zset    guest -> when the guest was last counted, ms: see counts.go
 --      14 lately   zset    user who is remembered by name -> -(last active, ms)
 --      15 names    hash    see topic_kept.lua
@@ -30,16 +30,19 @@
 --       6 how many diffs the log holds, about
 --       7 version of the diffs
 --
--- A record is "<held> <seen>[+<joined>][@<revision>] <line>":
---   held   "|<holder>=<for>|<holder>=<for>*<pages>|": the user's leases, each with its length
---          in ms, and how many pages it is for, if that is known. Its user proved life at
---          expires - for: so no beat makes the length less (rule 7). For the lease of page
---          views that is the latest view (rule 6).
---          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
---   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
---          (rule 21)
---   joined the latest join, ms (rule 6)
---   revision  of the status, if it has one (rule 28)
+-- A record is what is known of a user (rule 3): "<words> <moments>,<revision> <line>".
+--   words  "|<holder>=<word>|...|", a word being one of
+--            <for>[*<pages>],<joined>,<Gen>.<Rev>  a connection holds the user; a zero before for says
+--                                 that it is idle (rule 6): "|a.1=045000*2,1763805600123,0.7|"
+--            -<Gen>.<Rev>         a connection has ended. There is no lease
+--            <for>,<moment>       of web: a page view; of grace: a release, idle as above
+--            010000               of no holder: the memory of what ended. It ends by a sweep, and
+--                                 takes along the words of connections that have ended
+--          A lease that ends proves life at expires - for (rule 5).
+--   moments  in ms: of the last proof of life of what ended, or "-" of a user who is unseen (rule 5);
+--          the latest join; OpSignOut; OpSignOut or OpSignOff; and of the profile. An empty one
+--          is not known: without that of a profile the user is in no roster
+--   revision  of the status, if it has one
 --   line   "<since> <status> <profile JSON>": what others see. For a device the status is its
 --          visibility, which codec.go reads and no script. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view. Before it stands
@@ -78,24 +81,24 @@ local function ask(command, key, args)
   return all
 end
 
--- A user in a step: id, place (in touched), held, seen, joined and rev (texts; empty: 0), record
--- (as it was read), at (where its line begins there), line (nil: as it was), shown (in users),
--- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
--- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
--- left (in users, and turned invisible then, which is written late),
--- viewed (a page, in this step), came (latest page view or join, or turn to seen or visible;
--- nil: now), proven (by a lease of now), signedOut (and did not come since).
+-- A user in a step: id, record (as it was read), words, the texts seen, joined, out, off and profiled (the
+-- moments), rev, since, status, profile (without "i" and "m"), minute ("m"); known (the profile), shown (in users), veiled (in
+-- hidden), hid and hushed (was invisible, unseen);
+-- and of this step made (something that holds), ended (something did, or a choice came), came (a moment; nil: now),
+-- viewed (a page), signed (the moment of a sign-out), parts (a release or sign-out came), chose (the moment of an update
+-- that hides the user).
+-- settle adds there (something holds the user), invisible, unseen and left (when a user left the roster).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
-local moved = {}    -- member -> expires, of leases made or lengthened in this step; the zset may have a later one
-local scores = {}   -- member -> expires in the zset, as far as it was read
+local moved = {}    -- member -> expires, of leases made in this step
 local ended = {}    -- members of leases that go
-local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
-local proofs = {}   -- their members
+local beats = {}    -- member -> expires, of leases that heartbeats move
 local gone, left = {}, {} -- users who leave; for the diff: {last seen, user, ...}
 local unseen = {} -- for the diff, of users who leave without last seen: {0, user, ...}
 local lines = {} -- of the diff: joins and other changes
-local minute -- now, if Keep.Active: the Unix time in minutes
+local unhid = {} -- users who go out of hidden
+local minute -- now, if Keep.Active: the Unix time in minutes; false: not so
+local REMEMBER = 10000 -- how long what ended is remembered, ms
 
 -- Returns a moment as text. To format a number costs half a redis.call, and many moments of
 -- a step are the same.
@@ -107,170 +110,251 @@ local function text(ms)
 end
 local function minuteOf(ms) return text(math.floor(ms / 60000)) end
 
--- Takes over a record of a user.
-local function own(u, record)
-  local stop = find(record, ' ', 1, true)
-  u.held = sub(record, 1, stop - 1)
-  u.seen, u.joined, u.rev, u.at = match(record, '^(-?%d+)%+?(%d*)@?(%d*) ()', stop + 1)
-  if u.seen == '-0' then u.seen, u.unseen = 0, true end
+-- Notes a moment, if it is later than the one that is known.
+local function later(u, what, at)
+  if at > (tonumber(u[what]) or -1) then u[what] = text(at) end
+end
+
+-- Returns whether something holds a user.
+local function holds(u) return find(u.words, '=%d', 3) and true end -- a memory is the first word
+local function wasHeld(u) return find(u.record, '^[^ ]-[^|]=%d') end -- before the step
+
+-- Takes a field out of the end of a profile, or puts one there. No string and no object within the
+-- profile ends as the field does.
+local function without(profile, field) return string.gsub(sub(profile, 1, -#field - 2), ',$', '') .. '}' end
+local function with(profile, field) return sub(profile, 1, -2) .. (profile == '{}' and '' or ',') .. field .. '}' end
+
+-- Takes over a record of a user. A table that grows costs more than one that is made with all its fields.
+local function own(id, record, shown, veiled)
+  local words = sub(record, 1, find(record, ' ', 1, true) - 1)
+  local seen, joined, out, off, mark, profiled, rev, since, status, at =
+    match(record, '^(%-?%d*),(%d*),(%d*),(%d*),(%-?)(%d*),(%d*) (%d+) (%S+) ()', #words + 2)
+  local u = {id = id, record = record, words = words, seen = seen, joined = joined, out = out, off = off, known = mark == '',
+    profiled = profiled, rev = rev, since = since, status = status, profile = sub(record, at), shown = shown, veiled = veiled,
+    hid = sub(status, 1, 9) == 'invisible', hushed = seen == '-'}
+  if find(u.profile, '"m":', -20, true) then -- this is faster than the pattern
+    u.minute = match(u.profile, '[{,]"m":(%d+)}$', -20)
+    if u.minute then u.profile = without(u.profile, '"m":' .. u.minute) end
+  end
+  if find(u.profile, '"i":1}', -6, true) then u.profile = without(u.profile, '"i":1') end
+  if u.hushed then u.seen = '' end
+  step[id] = u
 end
 
 -- Reads the users who were not touched yet.
 local function touch(ids)
   local fresh, missing = {}, {}
   for _, id in ipairs(ids) do
-    if not step[id] then
-      step[id] = true
-      fresh[#fresh + 1] = id
-    end
+    if not step[id] then step[id], fresh[#fresh + 1] = true, id end
   end
-  local n = #touched
-  local records = ask('HMGET', users, fresh)
-  for i = 1, #fresh do
-    local id, record = fresh[i], records[i]
-    local u = {id = id, place = n + i, held = '|', seen = 0, joined = '', rev = '', record = record, shown = record and true}
-    if record then
-      own(u, record)
-      u.hushed = u.unseen
-    else
-      missing[#missing + 1] = id
-    end
-    step[id], touched[n + i] = u, u
+  for i, record in ipairs(ask('HMGET', users, fresh)) do
+    if record then own(fresh[i], record, true) else missing[#missing + 1] = fresh[i] end
   end
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
-    if record then
-      local u = step[missing[i]]
-      own(u, record)
-      u.record, u.veiled, u.invisible = record, true, true
-    end
+    own(missing[i], record or '| ,,,,-, 0 online {}', nil, record and true)
   end
+  for _, id in ipairs(fresh) do touched[#touched + 1] = step[id] end
 end
 
--- A user's line, and its parts.
-local function lineOf(u) return u.line or u.at and sub(u.record, u.at) end
-local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
-
--- The minute of the latest page view in a profile. No string and no object within the profile
--- ends as the pattern does.
-local function minuteIn(profile) return match(profile, '[{,]"m":(%d+)}$') end
-
--- Puts that minute into a profile, in place of another one, or takes it out.
-local function stamp(profile, at)
-  local bare = profile
-  if find(profile, '"m":', 1, true) then bare = string.gsub(profile, ',?"m":%d+}$', '}') end
-  if not at then return bare end
-  return sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"m":' .. at .. '}'
-end
-
--- Says in a user's line whether the user is idle (rule 24): whether each lease is.
-local function attend(u)
-  local idle = not find(u.held, '=[1-9]')
-  if not idle and not find(u.line or u.record, '"i":1', u.line and 1 or u.at, true) then return end
-  local since, status, profile = parts(lineOf(u))
-  local minutes, bare = minuteIn(profile), stamp(profile)
-  if idle == (match(bare, '[{,]"i":1}$') ~= nil) then return end
-  if idle then
-    bare = sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"i":1}'
-  else
-    bare = string.gsub(bare, ',?"i":1}$', '}')
-  end
-  u.line = since .. ' ' .. status .. ' ' .. stamp(bare, minutes)
-end
-
--- Returns where a holder's lease stands in a user's list, its length, its end, and its pages.
-local function lease(u, holder)
-  local from, to = find(u.held, '|' .. holder .. '=', 1, true)
+-- Returns what is known of a holder, and where that stands in the words.
+local function word(u, holder)
+  local from, to = find(u.words, '|' .. holder .. '=', 1, true)
   if not from then return nil end
-  local length, pages, stop = match(u.held, '^(%d+)(%*?%d*)()', to + 1)
-  return from, length, stop, pages
+  local stop = find(u.words, '|', to, true)
+  return sub(u.words, to + 1, stop - 1), from, stop
 end
 
--- Returns when a lease ends, with the changes of this step; 0 for a lease that is not there.
-local function ends(member)
-  scores[member] = scores[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)
-  return max(moved[member] or 0, scores[member])
-end
-
--- Makes or renews a lease from a moment on, and never ends it sooner. This is a proof of life.
--- A lease that is idle or not becomes that, and with nil stays what it was, as do its pages. With
--- beats it is a beat, which does not shorten the length either: one for less than that tells of
--- a proof of life that was as much earlier (rule 7).
-local function hold(u, holder, length, at, idle, pages, beats)
-  local member, expires = u.id .. '\31' .. holder, at + length
-  local from, was, stop, had = lease(u, holder)
-  local more = from and length - was
-  if from and (more < 0 or more > 0 and at < now) then -- the new end may be before the present one
-    if expires <= ends(member) then
-      expires = nil
-      if not beats and not u.lapsed then u.seen = max(u.seen, at) end
-    end
-    if beats or not expires then length = was end
-  end
-  if expires then moved[member] = max(expires, moved[member] or 0) end
-  if idle == nil then idle = from and find(was, '^0') end
-  if find(length, '^0') then length = match(length, '^0+(%d+)$') or '0' end
-  if idle then length = '0' .. length end
-  pages = pages or had or ''
-  if not from then
-    if #ended > 0 then scores[member] = 0 end -- the zset may have one that goes
-    u.held = u.held .. holder .. '=' .. length .. pages .. '|'
-  elseif was ~= length or had ~= pages then
-    u.held = sub(u.held, 1, from) .. holder .. '=' .. length .. pages .. sub(u.held, stop)
+-- Puts a word into the place of the one of a holder; nil: none.
+local function put(u, holder, new, known, from, stop)
+  new = new and holder .. '=' .. new .. '|' or ''
+  if known then
+    u.words = sub(u.words, 1, from) .. new .. sub(u.words, stop + 1)
+  elseif holder == '' then
+    u.words = '|' .. new .. sub(u.words, 2)
+  else
+    u.words = u.words .. new
   end
 end
 
--- Removes a lease from a user's list. Returns its length; nil if it is not there.
-local function finish(u, holder)
-  local from, length, stop = lease(u, holder)
-  if from then u.held = sub(u.held, 1, from) .. sub(u.held, stop + 1) end
-  return length
+-- Makes the lease of a holder, in place of the one that is known.
+local function make(u, holder, new, expires, ...)
+  local member = u.id .. '\31' .. holder
+  put(u, holder, new, ...)
+  moved[member], u.made = expires, true
+  if beats[member] then beats[member] = nil end -- a table grows even by a nil
 end
 
--- Removes a lease from the topic.
-local function strike(member)
+-- Removes the lease of a holder.
+local function strike(u, holder)
+  local member = u.id .. '\31' .. holder
   ended[#ended + 1] = member
-  if moved[member] then moved[member] = nil end
+  if moved[member] or beats[member] then moved[member], beats[member] = nil, nil end
+  u.ended = true
 end
 
--- Takes the latest proof of life of a lease that ends without a sweep. It may be read later.
-local function vouch(u, member, length)
-  if u.lapsed or u.seen == now then return end -- no proof is later than now
-  if moved[member] then
-    u.seen = max(u.seen, ends(member) - length)
-  elseif not u.proven then
-    local n = #proofs + 1
-    proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
-  end
-end
-
--- Ends the leases of a user, but for one.
-local function endAll(u, but)
-  local stays = '|'
-  for holder, length in gmatch(u.held, '|([^|=]+)=(%d+)') do
-    if holder == but then
-      stays = '|' .. holder .. '=' .. length .. '|'
-    else
-      local member = u.id .. '\31' .. holder
-      vouch(u, member, length)
-      strike(member)
-    end
-  end
-  u.held = stays
-end
-
--- Ends the expired leases {member, expires, ...} of the first users that were touched, and adds
--- their members to a list.
-local function lapse(expired, most, members)
+-- Ends expired leases {member, expires, ...}, and the memory of users.
+local function lapse(expired)
   for i = 1, #expired, 2 do
     local member = expired[i]
     local at = find(member, '\31', 1, true)
-    local u = step[sub(member, 1, at - 1)]
-    if u and u.place <= most then
-      local length = finish(u, sub(member, at + 1))
-      members[#members + 1] = member
-      if length then u.seen = max(u.seen, expired[i + 1] - length) end
-      if u.held == '|' then u.joined, u.rev = '', '' end
-    end
+    local u, holder = step[sub(member, 1, at - 1)], sub(member, at + 1)
+    local known, from, stop = word(u, holder)
+    local length = known and match(known, '^%d+')
+    if length and holder ~= '' then later(u, 'seen', expired[i + 1] - length) end
+    if known then put(u, holder, nil, known, from, stop) end
+    strike(u, holder)
+    if not find(u.words, '=%d') then u.words = '|' end
   end
 end
 
+-- [topic_settle] Ends a step of topic.lua: writes what changed, and tells it.
+-- KEYS, ARGV  as topic.lua
+
+-- Returns the id of the latest diff. If the head was lost, the log has it. The log is read in
+-- any case, so that a key of another type fails the step before anything is written.
+local function latest()
+  local id, n = redis.call('GET', head), redis.call('XLEN', log)
+  if id or n == 0 then return id or '0' end
+  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1] -- this returns a whole diff, so not each time
+  return last[1]
+end
+
+-- Writes the diff into the log, and publishes it.
+local function announce(prev, joins)
+  local total = redis.call('HLEN', users)
+  local ms, n = now, tonumber(ARGV[2])
+  local last = tonumber(match(prev, '^(%d+)%-')) or 0
+  if last >= ms then -- the same moment, or a clock that went back
+    ms, n = last, match(prev, '%-(%d+)$') + 1
+  end
+  local id = ms .. '-' .. n
+  local diff = prev .. ' ' .. total .. ' ' .. #gone
+  if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
+  if #unseen > 0 then diff = diff .. '\n' .. table.concat(unseen, '\n') end
+  if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
+  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[6], id, 'd', diff, 'v', ARGV[7])
+  if added.err then -- the head lost its latest write, and is older than the log
+    redis.call('UNLINK', log)
+    redis.call('XADD', log, id, 'd', diff, 'v', ARGV[7])
+  end
+  if total == 0 then -- rule 10
+    redis.call('SET', head, id, 'PX', ARGV[5])
+    redis.call('PEXPIRE', log, ARGV[5])
+  else
+    redis.call('SET', head, id, 'PX', KEEP)
+    if total == joins then redis.call('PEXPIRE', log, KEEP) else keep(log) end
+  end
+  redis.call(ARGV[3], ARGV[4], ARGV[7] .. ' ' .. id .. ' ' .. diff)
+end
+
+-- A visible user leaves, last seen at a moment, or without last seen (rule 5).
+local function depart(id, at, hushed)
+  gone[#gone + 1] = id
+  local list = hushed and unseen or left
+  local n = #list
+  list[n + 1], list[n + 2] = hushed and 0 or at, id
+end
+
+-- Whether something holds a user that has not expired.
+local function alive(u)
+  local unread = {}
+  for holder in gmatch(u.words, '|([^|=]+)=%d') do
+    local member = u.id .. '\31' .. holder
+    local expires = moved[member] or beats[member]
+    if expires and expires > now then return true end
+    if not expires then unread[#unread + 1] = member end
+  end
+  for _, expires in ipairs(ask('ZMSCORE', leases, unread)) do
+    if expires and tonumber(expires) > now then return true end
+  end
+end
+
+-- Writes when leases end.
+local function extend(expiries, ...)
+  local zadd, n = {}, 0
+  for member, expires in pairs(expiries) do zadd[n + 1], zadd[n + 2], n = text(expires), member, n + 2 end
+  call('ZADD', leases, zadd, ...)
+  if n > 0 then keep(leases) end
+end
+
+-- Makes the line of a user, from what holds the user at the end of the step.
+local function draw(u, visible, there)
+  local profile, at, since = u.profile, u.minute, visible and (u.shown and u.since or text(u.came or now)) or '0'
+  if minute and visible and (u.viewed or not u.shown) then
+    local new = minuteOf(u.came or now)
+    if new > (at or '') then at = new end
+  elseif minute == false then
+    at = nil
+  end
+  if there and not find(u.words, '=[1-9]') then profile = with(profile, '"i":1') end
+  if at then profile = with(profile, '"m":' .. at) end
+  return since .. ' ' .. u.status .. ' ' .. profile
+end
+
+-- Ends the step: users of whom something is known stay, others are removed. Writes state, log and
+-- message in this one script (rule 2), and returns how many users came. Each key is read
+-- before the first is written: Redis does not roll back, so a key of another type must fail
+-- the step before it. If leases were removed already, the arguments are what tally returned
+-- before that.
+local function settle(records, held, sound)
+  local shown, hid, returned, forgot = {}, {}, {}, {}
+  for i = 1, #touched do
+    local u = touched[i]
+    local id, there = u.id, holds(u)
+    u.there = there
+    u.invisible, u.unseen = u.status == 'invisible' or u.status == 'invisible-', sub(u.status, -1) == '-'
+    if u.hid and not u.invisible or u.hushed and not u.unseen then -- a proof of life (rules 2 and 5)
+      later(u, 'seen', now)
+      u.came = now
+    end
+    if u.signed and (wasHeld(u) or u.made) and (u.shown or not u.invisible) then later(u, 'seen', u.signed) end
+    local visible = there and u.known and not u.invisible and (u.shown or alive(u))
+    local line = draw(u, visible, there)
+    if visible and not u.shown then
+      returned[#returned + 1] = id
+      lines[#lines + 1] = '+' .. id .. '\31' .. line
+    elseif visible and line ~= sub(u.record, -#line) then
+      lines[#lines + 1] = '~' .. id .. '\31' .. line
+    elseif u.shown and not visible then
+      u.left = u.seen ~= '' and u.seen or text(now)
+      if u.invisible and (u.chose or not u.parts) then u.left = text(max(u.chose or now, u.since)) end
+      depart(id, u.left, u.unseen)
+    end
+    if u.unseen and not (u.hushed and wasHeld(u)) and (there or u.shown) then forgot[#forgot + 1] = id end
+    if u.words ~= '|' then
+      local record = u.words .. ' ' .. (u.unseen and '-' or u.seen) .. ',' .. u.joined .. ',' .. u.out .. ',' ..
+        u.off .. (u.known and there and ',' or ',-') .. u.profiled .. ',' .. u.rev .. ' ' .. line
+      if record ~= u.record or u.shown ~= visible then
+        local to = visible and shown or hid
+        to[#to + 1], to[#to + 2] = id, record
+      end
+    end
+    if u.veiled and (visible or u.words == '|') then unhid[#unhid + 1] = id end
+    if remember then remember(u, visible, visible and not u.shown) end
+  end
+  if not records then records, held, sound = tally(leases, users, hidden, count) end
+  if #left + #returned + #forgot > 0 then redis.call('ZCARD', seen) end
+  local dropNames = not asked and #gone + #returned > 0 and redis.call('HGET', names, '') -- Keep.Names is 0 now
+  local prev = #lines + #gone > 0 and latest()
+  call('ZREM', leases, ended)
+  extend(moved)
+  extend(beats, 'GT')
+  call('HSET', users, shown)
+  if #shown > 0 then keep(users) end
+  call('HDEL', users, gone)
+  call('HSET', hidden, hid)
+  if #hid > 0 then keep(hidden) end
+  call('HDEL', hidden, unhid)
+  call('ZADD', seen, left)
+  if #left > 0 then keep(seen) end
+  call('ZREM', seen, returned)
+  call('ZREM', seen, forgot)
+  if prev then announce(prev, #returned) end
+  if writeNames then
+    writeNames()
+  elseif dropNames then
+    redis.call('UNLINK', lately, names)
+  end
+  note(leases, users, hidden, count, sound, records .. ' ' .. held)
+  return #returned
+end

@@ -2,7 +2,7 @@
 -- that change a topic have topic_names alone.
 -- KEYS    as topic.lua
 
--- [topic_names] The users whom a topic remembers by name: rules 15 and 21. This comes after topic.lua.
+-- [topic_names] The users whom a topic remembers by name: rules 5 and 9. This comes after topic.lua.
 -- KEYS    lately has the users, and names, a hash, what else is known of them:
 --           ""      how many users the topic remembers
 --           "\31"   when the old set of page views began: views_age in upkeep.lua
@@ -35,18 +35,17 @@ local function keepNames(most, forgets)
 
   -- Notes what the step did with a user.
   function remember(u, visible, joined)
-    if u.unseen then
+    if u.unseen and (u.shown or holds(u)) then
       out[#out + 1] = u.id
     elseif u.invisible then -- turning invisible is leaving, and nothing after it counts
-      if u.shown then rename(u.id, text(u.left or u.seen), select(3, parts(lineOf(u)))) end
-    elseif u.signedOut and forgets then
+      if u.shown then rename(u.id, u.left, u.profile) end
+    elseif u.signed and forgets and not holds(u) then
       out[#out + 1] = u.id
     elseif visible and (joined or u.viewed or u.hushed) then
       active[#active + 1], active[#active + 2] = '-' .. text(u.came or now), u.id
       if joined then back[#back + 1] = u.id end
-    elseif not visible and (u.viewed or u.shown) then
-      local _, _, profile = parts(lineOf(u))
-      rename(u.id, text(u.viewed and u.came or u.seen), profile)
+    elseif not visible and (u.viewed and not u.unseen or u.shown) then
+      rename(u.id, u.viewed and text(u.came) or u.left, u.profile)
     end
   end
 
@@ -144,7 +143,7 @@ local function signIn(some, period)
   redis.call('PEXPIRE', signed, 4 * period)
 end
 
--- [topic_peak] The most users who were online at one time: rule 17.
+-- [topic_peak] The most users who were online at one time: rule 9.
 -- KEYS    17 peak: string "<total> <at> <since>", times in ms, a time that is
 --         not known is 0
 -- Cost    three calls a step, and 20 to 90 us more where guests count too
@@ -190,7 +189,7 @@ local function writePeak(came, withGuests)
   if best and best ~= peak then redis.call('SET', KEYS[17], string.format('%.0f %.0f %.0f', unpack(best))) end
 end
 
--- [topic_bots] Crawlers that say who they are: rule 18.
+-- [topic_bots] Crawlers that say who they are: rule 8.
 -- KEYS    18 bots: hash bot -> "<when it was last counted, ms> <name>".
 --         views_age in upkeep.lua takes those out whom the window has left
 -- Cost    about 2 us a bot, and three calls

@@ -40,7 +40,7 @@ for _, i in ipairs({2, 4, 6, 8, 9}) do redis.call('PEXPIRE', KEYS[i], keep) end
 return {1, period}
 
 -- [seen_trim] Forgets users who were last seen long ago, and names of users who were active long ago:
--- rules 7 and 15, Store.Trim.
+-- rules 5 and 9, Store.Trim.
 -- KEYS    1 seen, 2 lately, 3 names
 -- ARGV    1 now, as time.lua; 2 keep, ms; 3 how many may stay; 4 how many it forgets at most
 -- Returns {forgotten, without names; 1 if there is more to do; how many are left, with names}

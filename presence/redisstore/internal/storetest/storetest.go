@@ -50,10 +50,9 @@ func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 			if time.Now().After(end) {
 				t.Fatalf("%s: no diff was delivered within %v", when, Patience)
 			}
-			for _, kind := range []backend.OpKind{backend.OpJoin, backend.OpDrop} {
-				store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
-					{Kind: kind, User: presence.User{ID: "passes"}, Holder: "w.1", For: time.Second},
-				}}})
+			for _, op := range []backend.Op{{Kind: backend.OpJoin, For: time.Second}, {Kind: backend.OpRelease}} {
+				op.User.ID, op.Holder = "passes", "w.1"
+				store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})
 			}
 		}
 	}
