@@ -118,8 +118,10 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 	again := joinBatch(presence.Site, "late", "a.p.late")
 	again.Ops[0].Gen = 1
 	client.AddHook(&afterFirstLeaves{then: func() {
-		if r, err := returns.Poll(context.Background(), backend.Poll{Process: "a.p", Term: 10 * time.Second}); r.Alive || err != nil {
-			t.Errorf("a renewal during the sweep said %+v, %v, want that it is not alive", r, err)
+		for range 2 { // the first answer may be lost
+			if r, err := returns.Poll(context.Background(), backend.Poll{Process: "a.p", Term: 10 * time.Second}); r.Alive || err != nil {
+				t.Errorf("a renewal during the sweep said %+v, %v, want that it is not alive", r, err)
+			}
 		}
 		if r, err := returns.Poll(context.Background(), backend.Poll{Process: "a.p", Gen: 1, Term: 10 * time.Second, Before: time.Second}); !r.Alive || err != nil {
 			t.Errorf("the next generation was told %+v, %v, want that it is alive", r, err)
