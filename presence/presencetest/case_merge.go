@@ -11,6 +11,7 @@ import (
 func mergeCases() []ruleCase {
 	return []ruleCase{
 		{"rule 3", "the word with the greatest revision counts", greatestWord},
+		{"rule 3", "a later word of an older page", olderPage},
 		{"rule 3", "the words of a later generation count", greatestGeneration},
 		{"rule 3", "what comes after a sign-out and was before it holds nobody", lateJoin},
 		{"rule 3", "the example of the rule", signsOutTwice},
@@ -44,6 +45,19 @@ func greatestWord(tr *trial) {
 	site.wantsDiffs("+u", "-u")
 	tr.do(presence.Site, revised(release("u", "a.1"), 6), word(join("u", "a.1"), 9, 2))
 	tr.wantHeld("u", "a.1", presence.HolderGrace)
+}
+
+// Rule 3: the page closes that joined after a sign-out, and one of before it is left. Nothing has proved that the user lives, so
+// the leave is of now.
+func olderPage(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, past(signOut("u"), slack))
+	tr.do(presence.Site, revised(join("u", "a.1"), 3))
+	older := revised(keep("u", "a.1"), 5)
+	older.Joined = 2 * slack
+	tr.unknown([]int{0}, presence.Site, older)
+	site.wantsDiffs("+u", "-u")
+	tr.wantSeen(presence.Site, "u", tr.now())
 }
 
 // Rules 3 and 7: its revisions begin anew.

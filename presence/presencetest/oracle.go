@@ -244,7 +244,7 @@ func (o *oracle) settle(p *person) {
 	if p.was.Unseen() && !p.Status.Unseen() || p.was.Base() == presence.Invisible && !p.hides() {
 		p.seen, p.came = o.now, o.now // a proof of life (rules 2 and 5)
 	}
-	gone := p.seen
+	gone := cmp.Or(p.seen, o.now)
 	switch {
 	case p.hides() && p.hid > 0:
 		gone = max(p.hid, p.since)
