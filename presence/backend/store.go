@@ -18,15 +18,15 @@ import (
 //  1. A user is online in a topic exactly while something holds the user there (rule 3). There is no
 //     counter of its own: a count changes only in the same atomic step as what holds the user.
 //  2. A join is announced when a user comes into the roster, a leave when the user goes out of it, and an update
-//     when others see a change. A user is in the roster who is online, of whom the topic knows the profile, and whose status
-//     is not [presence.Invisible]. Each is announced exactly once in the whole fleet, whichever node sweeps, and however often.
+//     when others see a change. The roster has the users who are online,
+//     but for those whose profile the topic does not know, and those whose status is [presence.Invisible]. Each is announced exactly once in the whole fleet, whichever node sweeps, and however often.
 //     A change of state and its diff are one atomic step. The step appends the diff
 //     to the topic's log, with the id of the diff before it. A reader whose last id
 //     is not Prev has a gap: it reads the log, or a fresh snapshot if the log does
 //     not reach back to that id. Pages see ids. So the ids of a topic tell nothing of
 //     reserved topics: one sequence for both would have a gap where somebody who hides
 //     comes or goes.
-//     To others, turning invisible is leaving, also among those who were here lately. The leave has the moment of the choice:
+//     Turning invisible looks like leaving. The leave has the moment of the choice, and
 //     page views from before count on as those of a user who left. What the user does until turning visible, also a sign-out,
 //     changes nothing that others see. Turning visible is a proof of life (rule 5), so that nothing is ever told of the time
 //     before.
@@ -35,7 +35,8 @@ import (
 //  3. An operation says what a node knows, and a store merges it with what it has: of each fact the greater value counts. So
 //     operations may come in any order, late, and several times, and in the end the same is known. Of a member of a topic a
 //     store knows
-//     - of each connection's [presence.Holder] the word with the greatest Op.Gen, and of those the greatest Op.Rev: an OpJoin or OpKeep, or an OpRelease;
+//     - the word of each connection's [presence.Holder], which is an OpJoin, OpKeep or OpRelease: the one with the greatest
+//     Op.Gen, and of those the one with the greatest Op.Rev;
 //     - the latest moment at which a page joined (Op.Joined);
 //     - the latest page view, and the grace that ends last;
 //     - the latest OpSignOut, and the latest OpSignOut or OpSignOff;
@@ -48,7 +49,7 @@ import (
 //     - a grace, unless the user signed out or off at its moment or later, or no page joined since the latest OpSignOut.
 //     Each until the end that the operation names. An OpHeartbeat moves the end of a connection's lease, and nothing else.
 //     A lease that is over goes by a sweep. Until then it keeps a member in the roster, and brings nobody there.
-//     An OpKeep has no profile: so it keeps whom another one listed, and lists nobody. What is known of a member is kept while
+//     An OpKeep has no profile. So it keeps a member in the roster, and brings nobody there. What is known of a member is kept while
 //     something holds the member, and for ten seconds after that, if an operation ended it. So what comes
 //     late revives nobody, and the topic does not count as knowing the profile then.
 //     Example: Alice signs out at node a, whose call fails. She signs in again, and opens a stream at node b. The store takes the

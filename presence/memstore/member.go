@@ -90,7 +90,7 @@ func (m *member) holders() (holders []presence.Holder) {
 	return holders
 }
 
-// tidy forgets what has ended of a member whom nothing holds, and who is not remembered.
+// tidy forgets the ended connections of a member, once nothing holds the member and no memory runs.
 func (m *member) tidy() {
 	if !m.held() && m.lease(memory) == nil {
 		m.leases = nil
