@@ -203,8 +203,11 @@ func (s *atomicStep) clean(did *touch) {
 			}
 		}
 	}
-	if did.ends && !m.held() {
+	switch old := m.lease(memory); {
+	case did.ends && !m.held():
 		s.put(m, lease{holder: memory}, memoryFor)
+	case old != nil && m.held():
+		s.drop(m, old)
 	}
 }
 

@@ -271,11 +271,10 @@ func (o *oracle) settle(p *person) {
 		delete(o.left, id)
 	}
 	o.remember(p, shown, gone)
-	if !held {
-		p.known = false
-		if p.ended {
-			p.until = o.now + memory
-		}
+	if held {
+		p.until = 0
+	} else if p.known = false; p.ended {
+		p.until = o.now + memory
 	}
 	p.shown, p.was, p.deed = shown, p.Status, deed{}
 	p.idle = held && !p.holdsAny(func(_ presence.Holder, lease hold) bool { return !lease.idle })

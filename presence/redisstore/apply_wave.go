@@ -25,11 +25,8 @@ type answer struct {
 	err  error
 }
 
-// What a step of lua/apply.lua leaves, at the end of its answer.
-const (
-	leftMemory = -1 // something that lapses
-	leftGrace  = -2 // a release holds a user who is known
-)
+// leftLease, at the end of an answer of lua/apply.lua, says that the step leaves leases.
+const leftLease = -1
 
 // wave runs the next step of each batch that has not failed, as many as fit into a round trip. It returns
 // false if there is none. It adds to left the notes for what the steps leave.
@@ -54,12 +51,9 @@ func (s *fleet) wave(ctx context.Context, plans [][]step, results []backend.Resu
 			results[one.batch].Err = wrap("apply", verdict(answers[i].err))
 		default:
 			for _, k := range answers[i].gone {
-				switch k {
-				case leftMemory:
-					left.add("memory", one.topic, 2*remembered)
-				case leftGrace:
+				if k == leftLease {
 					left.add("due", one.topic, noteEvery)
-				default:
+				} else {
 					results[one.batch].Unknown = append(results[one.batch].Unknown, one.first+int(k))
 				}
 			}

@@ -83,13 +83,12 @@ func holdersOf(record string) (holders []presence.Holder, pages int) {
 	return holders, pages
 }
 
-// leasesOf returns the leases in a user's record, in the order of their holders, but not when they end. What is remembered of ended
-// ones is no lease.
+// leasesOf returns the leases in a user's record, in the order of their holders, but not when they end.
 func leasesOf(record string) []backend.Lease {
 	words, _, _ := strings.Cut(record, " ")
 	leases := make([]backend.Lease, 0, strings.Count(words, "|"))
 	for lease := range strings.SplitSeq(words, "|") {
-		if holder, word, ok := strings.Cut(lease, "="); ok && holder != "" && !strings.HasPrefix(word, "-") {
+		if holder, word, ok := strings.Cut(lease, "="); ok && !strings.HasPrefix(word, "-") {
 			length, _, _ := strings.Cut(word, ",")
 			_, pages, _ := strings.Cut(length, "*")
 			n, _ := strconv.Atoi(pages)

@@ -114,7 +114,7 @@ func (s *fleet) topicsAbout(ctx context.Context, e backend.Erasure) (all []topic
 // devicesIn returns the ids of a user's devices that a topic knows.
 func (s *fleet) devicesIn(ctx context.Context, topic presence.Topic, e backend.Erasure) ([]string, error) {
 	found := make(map[string]bool)
-	for name, command := range map[string]string{"users": "HSCAN", "hidden": "HSCAN", "seen": "ZSCAN", "lately": "ZSCAN", "current": "SSCAN", "old": "SSCAN"} {
+	for name, command := range map[string]string{"users": "HSCAN", "hidden": "HSCAN", "seen": "ZSCAN", "lately": "ZSCAN", "current": "SSCAN", "old": "SSCAN", "memory": "HSCAN", "memory:old": "HSCAN"} {
 		err := s.scanMembers(ctx, command, s.key(topic, name), escapeGlob(string(e.User))+"*", func(id string) {
 			if e.Names(presence.UserID(id)) {
 				found[id] = true

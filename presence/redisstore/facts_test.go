@@ -96,7 +96,7 @@ func (k *keeper) record(topic presence.Topic) string {
 	}
 	words, rest, _ := strings.Cut(record, " ")
 	moments, line, _ := strings.Cut(rest, " ")
-	held := strings.Split(strings.TrimPrefix(strings.Trim(words, "|"), "=010000|"), "|")
+	held := strings.Split(strings.Trim(words, "|"), "|")
 	slices.Sort(held)
 	_, moments, _ = strings.Cut(moments, ",")
 	_, line, _ = strings.Cut(line, " ")

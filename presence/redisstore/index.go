@@ -13,8 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An index lists the fleet's topics. The list "due" has the topics with leases, for Sweep. A topic is noted as "memory"
-// for what lapses in it and holds nobody who is known: that puts it into "due" alone, so that it counts as no topic. The list "views"
+// An index lists the fleet's topics. The list "due" has the topics with leases, for Sweep. The list "views"
 // has those with page views or guests, for Age. A node notes a topic in the index before it writes something
 // new into the topic, and again while the topic's leases are renewed, so that a lost index is restored. An
 // operation that finds no lease notes nothing, because requests may name any topic. A topic is removed from
@@ -28,7 +27,7 @@ type index struct {
 }
 
 type noteKey struct {
-	list  string // "due", "views" or "memory"
+	list  string // "due" or "views"
 	topic presence.Topic
 }
 
@@ -40,8 +39,6 @@ const (
 	idleFor   = 2 * time.Minute
 	noteWait  = 200 * time.Millisecond
 	maxNotes  = 500 // topics a script
-
-	remembered = 10 * time.Second // REMEMBER of lua/topic.lua; a topic is noted well within it again
 
 	maxNoted = 10_000 // topics that a node remembers as noted, to save round trips
 )
@@ -62,8 +59,7 @@ func (n needs) add(list string, topic presence.Topic, length time.Duration) {
 
 func (n needs) has(topic presence.Topic) bool {
 	_, due := n[noteKey{"due", topic}]
-	_, memory := n[noteKey{"memory", topic}]
-	return due || memory
+	return due
 }
 
 // making returns the notes that batches need before they are written, for operations that
@@ -92,7 +88,7 @@ func found(batches []backend.Batch, results []backend.Result) needs {
 	for i, b := range batches {
 		beats, length := 0, noteEvery
 		for _, op := range b.Ops {
-			if op.Kind == backend.OpHeartbeat || op.Kind == backend.OpKeep {
+			if op.Kind == backend.OpHeartbeat {
 				beats, length = beats+1, min(length, op.For)
 			}
 		}
@@ -113,12 +109,9 @@ func (x *index) note(ctx context.Context, n needs) error {
 	x.mu.Lock()
 	for key, every := range n {
 		at, known := x.noted.Get(key)
-		if as, known := x.noted.Get(noteKey{"due", key.topic}); key.list == "memory" && known && now.Sub(as) < idleFor/2 {
-			continue
-		}
 		if since := now.Sub(at); !known || since > every {
 			due[key.list] = append(due[key.list], string(key.topic))
-			must = must || !known || since > idleFor/2 || key.list == "memory"
+			must = must || !known || since > idleFor/2
 		}
 	}
 	x.mu.Unlock()
@@ -143,16 +136,11 @@ func (x *index) note(ctx context.Context, n needs) error {
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
 	keys := x.indexKeys(list, list+":idle", "topics")
-	switch list {
-	case "due":
+	if list == "due" {
 		keys = append(keys, x.indexKey("seen"))
-	case "memory":
-		keys = x.indexKeys("due")
 	}
 	answer, err := x.runOne(ctx, x.writes, "note", eval{indexNoteScript, keys, with([]any{x.now()}, topics...)})
-	if list != "memory" {
-		x.took(answer, err)
-	}
+	x.took(answer, err)
 	return err
 }
 
@@ -179,7 +167,7 @@ func (x *index) remember(list string, topics []string, at time.Time) {
 func (x *index) forget(topic presence.Topic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, list := range []string{"due", "views", "memory"} {
+	for _, list := range []string{"due", "views"} {
 		x.noted.Delete(noteKey{list, topic})
 	}
 }

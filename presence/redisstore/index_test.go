@@ -17,8 +17,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
-// A request may name any topic. What finds nothing there makes no topic. It leaves the index again once its memory is
-// over, since every topic in it is swept by the whole fleet.
+// A request may name any topic. What holds nobody there makes no topic, since every topic in the index is swept by the
+// whole fleet. What holds somebody who is not known makes one until that is over.
 func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	server := redistest.Start(t)
 	client, now := server.Client(), time.Now()
@@ -27,6 +27,8 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	op := func(kind backend.OpKind, holder presence.Holder) backend.Op {
 		return backend.Op{Kind: kind, User: presence.User{ID: "alice"}, Holder: holder, For: time.Minute}
 	}
+	drop := op(backend.OpRelease, "a.1")
+	drop.For = 0
 	do := func(topic presence.Topic, ops ...backend.Op) {
 		t.Helper()
 		for _, r := range store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: ops}}) {
@@ -44,21 +46,29 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	do("real", op(backend.OpJoin, "a.1"))
 	for range 2 {
 		for i := range 20 {
-			for k, kind := range []backend.OpKind{backend.OpHeartbeat, backend.OpKeep, backend.OpRelease, backend.OpSignOff, backend.OpSignOut, backend.OpUpdate} {
-				do(presence.Topic(fmt.Sprint("evil:", i, ":", k)), op(kind, "a.1"))
+			for k, one := range []backend.Op{op(backend.OpHeartbeat, "a.1"), op(backend.OpSignOff, ""), op(backend.OpSignOut, ""), op(backend.OpUpdate, ""), drop} {
+				do(presence.Topic(fmt.Sprint("evil:", i, ":", k)), one)
 			}
 		}
 		wantsReal("among its topics", client.ZRange(t.Context(), "presence:{~index}:topics", 0, -1).Val())
 		wantsReal("to trim", client.SMembers(t.Context(), "presence:{~index}:seen").Val())
-		for range 4 {
-			now = now.Add(20 * time.Second)
-			do("real", op(backend.OpHeartbeat, "a.1"))
-			noError(t, errorOf(store.Sweep(t.Context(), backend.SweepOptions{Limit: 1000})))
-		}
 		wantsReal("to sweep", client.ZRange(t.Context(), "presence:{~index}:due", 0, -1).Val())
 	}
-	if left := client.Keys(t.Context(), "presence:{evil*").Val(); len(left) > 0 {
-		t.Errorf("got keys %q of made-up topics", left)
+	do("evil:keep", op(backend.OpKeep, "a.1"))
+	do("evil:grace", op(backend.OpRelease, "a.1"))
+	if got := client.ZCard(t.Context(), "presence:{~index}:due").Val(); got != 3 {
+		t.Errorf("got %d topics to sweep, want 3", got)
+	}
+	for range 12 {
+		now = now.Add(20 * time.Second)
+		do("real", op(backend.OpHeartbeat, "a.1"))
+		noError(t, errorOf(store.Sweep(t.Context(), backend.SweepOptions{Limit: 1000})))
+	}
+	wantsReal("to sweep, when that is over,", client.ZRange(t.Context(), "presence:{~index}:due", 0, -1).Val())
+	for _, key := range client.Keys(t.Context(), "presence:{evil*").Val() {
+		if left := client.PTTL(t.Context(), key).Val(); !strings.HasSuffix(key, ":memory") || left <= 0 || left > 20*time.Second {
+			t.Errorf("the key %s of a made-up topic lasts %v, want a memory that ends by itself", key, left)
+		}
 	}
 
 	// They cost the real topics no notes either.

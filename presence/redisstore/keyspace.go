@@ -14,7 +14,7 @@ import (
 )
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names", "signed", "peak", "bots"}
+var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names", "signed", "peak", "bots", "memory", "memory:old"}
 
 // A keyspace makes the names of the keys and channels with one prefix. The hash tag of a topic's keys is the
 // topic's name. The store's own keys have tags with a byte that no topic has: ~, or = before a consumer's name.
@@ -92,9 +92,9 @@ func (k keyspace) channel(topic presence.Topic) string { return k.key(topic, "di
 // read wrongly, but need not read, says so in its messages: see messageVersion.
 const (
 	// schema is this version.
-	schema = 5
+	schema = 6
 	// oldestReader is the oldest version that can read what this one writes.
-	oldestReader = 5
+	oldestReader = 6
 	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
 	messageVersion = 1
 )

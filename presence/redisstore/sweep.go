@@ -132,15 +132,15 @@ func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]
 
 // took handles what a script of lua/sweep.lua returns of a topic.
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
-	if len(answer) != 7 || answer[2] < -1 { // it cannot be read, or the server refused to look at the topic
-		answer = []int64{0, 0, lookAgain.Milliseconds(), 0, 0, 0, 0}
+	if len(answer) != 6 || answer[2] < -1 { // it cannot be read, or the server refused to look at the topic
+		answer = []int64{0, 0, lookAgain.Milliseconds(), 0, 0, 0}
 	}
 	leases, leaves, next := int(answer[0]), int(answer[1]), time.Duration(answer[2])*time.Millisecond
 	j.latest = time.Now()
 	refused, late := j.looked[topic].at > 0 && leases == 0 && next == 0, time.Since(j.asked) > sweepWithin
 	j.slow = j.slow || refused || late
 	j.unknown = j.unknown || refused && !late
-	j.swept.Leases += leases - int(answer[6])
+	j.swept.Leases += leases
 	j.swept.Leaves += leaves
 	j.swept.More = j.swept.Leases >= j.limit
 	j.looked[topic] = look{at: answer[3], due: int(answer[4])}

@@ -19,7 +19,7 @@
 --           peak            total (empty: a new record), at in ms, since in ms
 --         (a status is "<status>@<revision>", or "<status>", which is of revision 0; an empty one says nothing)
 -- Returns the indexes, from 0, of the heartbeats whose lease is gone and of the keeps that hold nobody
---         who is known; and at the end -1 if the step leaves what lapses, and -2 if a release holds a user who is known.
+--         who is known; and at the end -1 if the step leaves leases.
 -- Cost    about 8 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
@@ -174,7 +174,6 @@ function act.release(u, length, k, idle)
   later(u, 'seen', ago(k + 3))
   u.ended, u.parts = true, true
   if length == '0' then return end
-  u.graced = true
   known, from, stop = word(u, 'grace')
   local was, at = match(known or '0,0', '^(%d+),(%d+)')
   if now + length > was + at then
@@ -237,15 +236,7 @@ local function clean(u)
 end
 
 local views, noViews = {}, {}
-local graced = false
-for _, u in ipairs(touched) do
-  clean(u)
-  if u.ended and not holds(u) then -- it is remembered for a while
-    if sub(u.words, 1, 2) ~= '|=' then put(u, '', '010000') end
-    moved[u.id .. '\31'] = now + REMEMBER
-  end
-  graced = graced or u.graced and u.known and word(u, 'grace')
-end
+for _, u in ipairs(touched) do clean(u) end
 
 for _, at in ipairs(keeps) do
   local k, index = unpack(at)
@@ -297,5 +288,4 @@ if #views + #counted + bots > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 *
 end
 if peaks then writePeak(came + #counted, withGuests) end
 if next(moved) then unknown[#unknown + 1] = -1 end
-if graced then unknown[#unknown + 1] = -2 end
 return unknown

@@ -9,7 +9,7 @@
 
 -- [index_note] Puts topics into an index before something is written to them, so that every node finds
 -- them.
--- KEYS    1 due (or views), 2 idle, 3 topics, 4 seen (only with due); or due alone
+-- KEYS    1 due (or views), 2 idle, 3 topics, 4 seen (only with due)
 -- ARGV    1 now, as time.lua; then the topics
 -- Returns how many topics are in the index.
 -- Cost    O(log topics) each
@@ -21,7 +21,6 @@ for i = 2, #ARGV do
   topics[#topics + 1] = ARGV[i]
 end
 redis.call('ZADD', KEYS[1], 'NX', unpack(due))
-if not KEYS[2] then return 0 end
 redis.call('ZREM', KEYS[2], unpack(ARGV, 2))
 redis.call('ZADD', KEYS[3], unpack(topics))
 if KEYS[4] then redis.call('SADD', KEYS[4], unpack(ARGV, 2)) end
@@ -46,8 +45,7 @@ table.insert(topics, 1, further[2] and string.format('%.0f', further[2] - now) o
 return topics
 
 -- [index_settle] Writes down when claimed topics are due next. A topic that stayed empty for a while
--- leaves the index. That while is longer than a node remembers that it noted the topic. One in which something was
--- remembered, and nothing else was, leaves it at once.
+-- leaves the index. That while is longer than a node remembers that it noted the topic.
 -- KEYS    1 due (or views), 2 idle, 3 views (or due), 4 topics
 -- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
 --         3 when an empty one is due again, ms; then pairs: topic, ms until it
@@ -63,8 +61,7 @@ for i = 4, #ARGV, 2 do
     again(topic, wait)
   else
     redis.call('ZADD', KEYS[2], 'NX', now, topic)
-    local listed = redis.call('ZSCORE', KEYS[4], topic)
-    if listed and now - redis.call('ZSCORE', KEYS[2], topic) < tonumber(ARGV[2]) then
+    if now - redis.call('ZSCORE', KEYS[2], topic) < tonumber(ARGV[2]) then
       again(topic, ARGV[3])
     else
       redis.call('ZREM', KEYS[1], topic)

@@ -18,7 +18,7 @@ local found = {}
 for i = 1, #KEYS, 4 do
   local fine, wait, due, lost = pcall(look, KEYS[i], KEYS[i + 1], KEYS[i + 2], KEYS[i + 3])
   if not fine then wait, due, lost = -2, 0, 0 end
-  for _, figure in ipairs({0, 0, wait, now, due, lost, 0}) do found[#found + 1] = figure end
+  for _, figure in ipairs({0, 0, wait, now, due, lost}) do found[#found + 1] = figure end
 end
 return found
 
@@ -28,7 +28,7 @@ return found
 --         at, ms (0: not yet, this is the look); 10 how long after it may be swept, ms
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
 --         are due now; -1: no lease is left), now in ms, how many are due now,
---         1 if leases may be missing: see topic_count; how many of the removed ones were memory}
+--         1 if leases may be missing: see topic_count}
 -- Cost    O(log leases) each: about 2.3 us a lease where those of one batch expire
 --         together, 6 us for one that expires by itself or whose user holds several.
 local function earliest() return redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')[2] end
@@ -36,7 +36,7 @@ local function earliest() return redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES'
 -- Takes all leases that expire at one moment, then those of the next moment. To ask for the
 -- score of each lease would cost more than all the rest.
 local records, held, sound, known = tally(leases, users, hidden, count)
-local removed, memory, room = 0, 0, tonumber(ARGV[8])
+local removed, room = 0, tonumber(ARGV[8])
 if now - ARGV[9] > tonumber(ARGV[10]) then room = 0 end -- this is a look, or a sweep that comes too late
 local several, lapsing = {}, {} -- users of whom more is known; {member, expires, ...}
 local expires = earliest()
@@ -44,9 +44,8 @@ if room > 0 and expires and tonumber(expires) <= now then keepNames() end
 while room > 0 and expires and tonumber(expires) <= now do
   local due, ids = redis.call('ZRANGEBYSCORE', leases, '-inf', expires, 'LIMIT', 0, room), {}
   for i, member in ipairs(due) do ids[i] = sub(member, 1, find(member, '\31', 1, true) - 1) end
-  local memories = {}
   for i, record in ipairs(redis.call('HMGET', users, unpack(ids))) do
-    -- Of most users only this lease is known, or the memory of what ended. They go without a step, which costs more.
+    -- Of most users only this lease is known. They go without a step, which costs more.
     local id, length, proof = ids[i], nil, nil
     if record then -- of which one word, and not more, has a length
       local words = sub(record, 1, find(record, ' ', 1, true))
@@ -57,18 +56,10 @@ while room > 0 and expires and tonumber(expires) <= now do
       local at = proof ~= '-' and text(max(expires - length, tonumber(proof) or 0))
       depart(id, at, not at)
       if rename and at then rename(id, at, match(record, '^%S+ %S+ %S+ %S+ (.*)$')) end
-    elseif not record and sub(due[i], -1) == '\31' then
-      memories[#memories + 1], memory = id, memory + 1
     else
       several[#several + 1] = id
       lapsing[#lapsing + 1], lapsing[#lapsing + 2] = due[i], expires
-      if sub(due[i], -1) == '\31' then memory = memory + 1 end
     end
-  end
-  for i, record in ipairs(ask('HMGET', hidden, memories)) do
-    local list = record and find(record, '^[^ ]-[^|]=%d') and several or unhid
-    list[#list + 1] = memories[i]
-    if list == several then lapsing[#lapsing + 1], lapsing[#lapsing + 2] = memories[i] .. '\31', expires end
   end
   redis.call('ZREMRANGEBYRANK', leases, 0, #due - 1)
   removed, room = removed + #due, room - #due - 3 -- a further moment costs as much as three leases
@@ -78,7 +69,7 @@ touch(several)
 lapse(lapsing)
 ended = {} -- they went already
 if expires or removed > 0 or not sound then settle(records, held, sound) end
-return {removed, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn(sound, known), memory}
+return {removed, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn(sound, known)}
 
 -- [sweep_repair] Restores leases that only records have, with their whole length from now on.
 -- KEYS    1 leases; 2 users, or hidden; 3 count
@@ -90,7 +81,7 @@ local scanned = redis.call('HSCAN', KEYS[2], ARGV[2], 'COUNT', ARGV[3])
 local zadd = {}
 for i = 1, #scanned[2], 2 do
   local id, record = scanned[2][i], scanned[2][i + 1]
-  for holder, length in string.gmatch(string.match(record, '^%S*'), '|([^|=]*)=(%d+)') do
+  for holder, length in string.gmatch(string.match(record, '^%S*'), '|([^|=]+)=(%d+)') do
     zadd[#zadd + 1], zadd[#zadd + 2] = now + length, id .. '\31' .. holder
   end
 end

@@ -6,7 +6,7 @@
 --
 -- KEYS  1 leases   zset  "<user>\31<holder>" -> expires, ms
 --       2 users    hash  user in the roster -> record
---       3 hidden   hash  any other user of whom something is known -> record
+--       3 hidden   hash  any other user whom something holds -> record
 --       4 current  set   users who viewed a page in this period
 --       5 old      set   users who did in the period before, and not in this one
 --       6 guests   HLL   guests of this period
@@ -22,6 +22,10 @@
 --      16 signed   zset    guest who signed in among many -> when, ms: see counts.go
 --      17 peak     string  see topic_kept.lua
 --      18 bots     hash    see topic_kept.lua
+--      19 memory   hash    user whom nothing holds, since an operation ended that -> until
+--                          when that is remembered, ms, a space and the record; and "" -> since
+--                          when the key is written
+--      20 memory:old  hash  the same, as it was written before
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -36,8 +40,6 @@
 --                                 that it is idle (rule 6): "|a.1=045000*2,1763805600123,0.7|"
 --            -<Gen>.<Rev>         a connection has ended. There is no lease
 --            <for>,<moment>       of web: a page view; of grace: a release, idle as above
---            010000               of no holder: the memory of what ended. It ends by a sweep, and
---                                 takes along the words of connections that have ended
 --          A lease that ends proves life at expires - for (rule 5).
 --   moments  in ms: of the last proof of life of what ended, or "-" of a user who is unseen (rule 5);
 --          the latest join; OpSignOut; OpSignOut or OpSignOff; and of the profile. An empty one
@@ -55,6 +57,7 @@ local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head, count, listed = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local lately, names, signed = KEYS[14], KEYS[15], KEYS[16]
+local memory, oldMemory = KEYS[19], KEYS[20]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
 local ARGV = ARGV -- a local is faster
 
@@ -83,8 +86,8 @@ end
 
 -- A user in a step: id, record (as it was read), words, the texts seen, joined, out, off and profiled (the
 -- moments), rev, since, status, profile (without "i" and "m"), minute ("m"); known (the profile), shown (in users), veiled (in
--- hidden), hid and hushed (was invisible, unseen);
--- and of this step made (something that holds), ended (something did, or a choice came), came (a moment; nil: now),
+-- hidden), recalled (until when it is remembered), hid and hushed (was invisible, unseen);
+-- and of this step made (something that holds), ended (an operation ended something, or a choice came), came (a moment; nil: now),
 -- viewed (a page), signed (the moment of a sign-out), parts (a release or sign-out came), chose (the moment of an update
 -- that hides the user).
 -- settle adds there (something holds the user), invisible, unseen and left (when a user left the roster).
@@ -116,8 +119,8 @@ local function later(u, what, at)
 end
 
 -- Returns whether something holds a user.
-local function holds(u) return find(u.words, '=%d', 3) and true end -- a memory is the first word
-local function wasHeld(u) return find(u.record, '^[^ ]-[^|]=%d') end -- before the step
+local function holds(u) return find(u.words, '=%d', 3) and true end
+local function wasHeld(u) return find(u.record, '^[^ ]-=%d') end -- before the step
 
 -- Takes a field out of the end of a profile, or puts one there. No string and no object within the
 -- profile ends as the field does.
@@ -150,8 +153,19 @@ local function touch(ids)
   for i, record in ipairs(ask('HMGET', users, fresh)) do
     if record then own(fresh[i], record, true) else missing[#missing + 1] = fresh[i] end
   end
+  local strangers = {}
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
-    own(missing[i], record or '| ,,,,-, 0 online {}', nil, record and true)
+    if record then own(missing[i], record, nil, true) else strangers[#strangers + 1] = missing[i] end
+  end
+  local known, before = ask('HMGET', memory, strangers), ask('HMGET', oldMemory, strangers)
+  for i, id in ipairs(strangers) do
+    local ends, record = match(known[i] or before[i] or '0 ', '^(%d+) (.*)$')
+    if tonumber(ends) > now then
+      own(id, record)
+      step[id].recalled = ends
+    else
+      own(id, '| ,,,,-, 0 online {}')
+    end
   end
   for _, id in ipairs(fresh) do touched[#touched + 1] = step[id] end
 end
@@ -169,8 +183,6 @@ local function put(u, holder, new, known, from, stop)
   new = new and holder .. '=' .. new .. '|' or ''
   if known then
     u.words = sub(u.words, 1, from) .. new .. sub(u.words, stop + 1)
-  elseif holder == '' then
-    u.words = '|' .. new .. sub(u.words, 2)
   else
     u.words = u.words .. new
   end
@@ -192,7 +204,7 @@ local function strike(u, holder)
   u.ended = true
 end
 
--- Ends expired leases {member, expires, ...}, and the memory of users.
+-- Ends expired leases {member, expires, ...}.
 local function lapse(expired)
   for i = 1, #expired, 2 do
     local member = expired[i]
@@ -200,10 +212,9 @@ local function lapse(expired)
     local u, holder = step[sub(member, 1, at - 1)], sub(member, at + 1)
     local known, from, stop = word(u, holder)
     local length = known and match(known, '^%d+')
-    if length and holder ~= '' then later(u, 'seen', expired[i + 1] - length) end
+    if length then later(u, 'seen', expired[i + 1] - length) end
     if known then put(u, holder, nil, known, from, stop) end
-    strike(u, holder)
-    if not find(u.words, '=%d') then u.words = '|' end
+    ended[#ended + 1] = member
   end
 end
 
@@ -277,6 +288,21 @@ local function extend(expiries, ...)
   if n > 0 then keep(leases) end
 end
 
+-- Remembers users {user, record, ...} whom nothing holds any more. What both keys have is over
+-- after twice as long.
+local function memorize(forgotten)
+  if #forgotten == 0 then return end
+  local began = redis.call('HGET', memory, '')
+  if began and now - began >= REMEMBER then
+    redis.call('UNLINK', oldMemory)
+    redis.call('RENAME', memory, oldMemory)
+    began = nil
+  end
+  if not began then forgotten[#forgotten + 1], forgotten[#forgotten + 2] = '', text(now) end
+  call('HSET', memory, forgotten)
+  if not began then redis.call('PEXPIRE', memory, 2 * REMEMBER) end
+end
+
 -- Makes the line of a user, from what holds the user at the end of the step.
 local function draw(u, visible, there)
   local profile, at, since = u.profile, u.minute, visible and (u.shown and u.since or text(u.came or now)) or '0'
@@ -291,13 +317,13 @@ local function draw(u, visible, there)
   return since .. ' ' .. u.status .. ' ' .. profile
 end
 
--- Ends the step: users of whom something is known stay, others are removed. Writes state, log and
+-- Ends the step: users whom something holds stay, others are removed. Writes state, log and
 -- message in this one script (rule 2), and returns how many users came. Each key is read
 -- before the first is written: Redis does not roll back, so a key of another type must fail
 -- the step before it. If leases were removed already, the arguments are what tally returned
 -- before that.
 local function settle(records, held, sound)
-  local shown, hid, returned, forgot = {}, {}, {}, {}
+  local shown, hid, returned, forgot, forgotten, back = {}, {}, {}, {}, {}, {}
   for i = 1, #touched do
     local u = touched[i]
     local id, there = u.id, holds(u)
@@ -321,15 +347,17 @@ local function settle(records, held, sound)
       depart(id, u.left, u.unseen)
     end
     if u.unseen and not (u.hushed and wasHeld(u)) and (there or u.shown) then forgot[#forgot + 1] = id end
-    if u.words ~= '|' then
+    if there or u.ended or u.recalled then
       local record = u.words .. ' ' .. (u.unseen and '-' or u.seen) .. ',' .. u.joined .. ',' .. u.out .. ',' ..
         u.off .. (u.known and there and ',' or ',-') .. u.profiled .. ',' .. u.rev .. ' ' .. line
-      if record ~= u.record or u.shown ~= visible then
-        local to = visible and shown or hid
+      if u.ended or record ~= u.record or u.shown ~= visible then
+        local to = visible and shown or there and hid or forgotten
+        if not there then record = (u.ended and text(now + REMEMBER) or u.recalled) .. ' ' .. record end
         to[#to + 1], to[#to + 2] = id, record
       end
     end
-    if u.veiled and (visible or u.words == '|') then unhid[#unhid + 1] = id end
+    if u.recalled and there then back[#back + 1] = id end
+    if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
     if remember then remember(u, visible, visible and not u.shown) end
   end
   if not records then records, held, sound = tally(leases, users, hidden, count) end
@@ -345,6 +373,9 @@ local function settle(records, held, sound)
   call('HSET', hidden, hid)
   if #hid > 0 then keep(hidden) end
   call('HDEL', hidden, unhid)
+  memorize(forgotten)
+  call('HDEL', memory, back)
+  call('HDEL', oldMemory, back)
   call('ZADD', seen, left)
   if #left > 0 then keep(seen) end
   call('ZREM', seen, returned)

@@ -47,12 +47,14 @@ keepNames(nil, true)
 local out = {}
 for _, u in ipairs(touched) do
   if not u.shown or tonumber(u.since) <= began then
-    for holder in gmatch(u.words, '|([^|=]*)=[%d]') do ended[#ended + 1] = u.id .. '\31' .. holder end
+    for holder in gmatch(u.words, '|([^|=]+)=%d') do ended[#ended + 1] = u.id .. '\31' .. holder end
     u.words, u.seen, u.status, u.signed = '|', text(now), 'online', now -- the name of who hides goes too
     out[#out + 1] = u.id
   end
 end
 settle()
+call('HDEL', memory, ids)
+call('HDEL', oldMemory, ids)
 call('ZREM', seen, out)
 call('SREM', current, out)
 call('SREM', old, out)
