@@ -78,6 +78,30 @@ func TestHidesBeforeTheStoreSaysSo(t *testing.T) {
 	})
 }
 
+// A user who shows herself again comes as others do, although the node lost the diff in which she hid: she is there since then,
+// and not since before she seemed to leave.
+func TestShowsHerselfWhereTheDiffOfHidingWasLost(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		way := presencetest.NewFaults(memory)
+		a, b := start(t, memory, track.Config{Node: "a"}), start(t, way, track.Config{Node: "b"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, b, track.ConnectOptions{})
+		w.want("state alice")
+		time.Sleep(time.Minute)
+		way.Disturb(presencetest.Disturbance{Lose: 1}) // a diff and a notice
+		noError(t, memory.Publish(t.Context(), backend.SignOutNotice("zoe")))
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(250 * time.Millisecond)
+		w.want("diff + -alice")
+		choose(t, a, "alice", presence.Online)
+		w.skip()
+		if since, left := w.joined["alice"], w.lastSeen["alice"]; since <= left {
+			t.Errorf("alice is there since %q, and was last seen at %q", since, left)
+		}
+	})
+}
+
 // A user who hid stays off a roster when a diff of before that comes late, and is back at once with the next choice.
 func TestHiddenWhileAnEarlierDiffComes(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {

@@ -104,13 +104,10 @@ func (r *replica) show(id presence.UserID) {
 // hiding returns the leave of a user who hides.
 func (r *replica) hiding(id presence.UserID) backend.Departure {
 	c, _ := r.records.last(id)
-	switch {
-	case c.Unseen():
+	if c.Unseen() {
 		return backend.Departure{ID: id}
-	case c.at.IsZero():
-		return backend.Departure{ID: id, LastSeen: time.Now()}
 	}
-	return backend.Departure{ID: id, LastSeen: c.at}
+	return backend.Departure{ID: id, LastSeen: cmp.Or(c.at, time.Now())}
 }
 
 // withoutHidden returns a diff without those who hide and are not listed. They are withheld.
@@ -179,11 +176,15 @@ func (r *replica) admit(id presence.UserID) {
 	r.admitLocked(id)
 }
 
+// admitLocked lists a withheld member. A user who hid comes as others do: at the moment of the choice to show.
 func (r *replica) admitLocked(id presence.UserID) {
 	if e := r.provisional.withheld[id]; e != nil && !r.closed {
+		chosen, _ := r.records.last(id)
+		m := e.Member
+		m.Since = later(m.Since, chosen.shown)
 		r.publishPendingLocked()
 		r.provisional.forget(id)
-		r.decideLocked(net{joins: []*entry{e}})
+		r.decideLocked(net{joins: []*entry{newEntry(m)}})
 	}
 }
 
