@@ -251,7 +251,7 @@ func (t *Tracker) hear(n backend.Notice) {
 	case n.Kind == backend.NoticeLost:
 		t.leases.hearLost(n.Ago)
 	case n.Kind == backend.NoticeGone:
-		t.tokens.hearGone(n.Payload)
+		t.tokens.hearGone(n.Payload, time.Now().Add(-n.Ago))
 	case n.Kind == backend.NoticeVisited:
 		t.tokens.hearVisited(n)
 	case n.Ago > 0: // the other kinds are of the moment, and are never sent late

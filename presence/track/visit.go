@@ -136,19 +136,18 @@ func (p *users) left(user presence.UserID, connection presence.Holder) {
 	}
 }
 
-// hearGone takes that a process has ended without a word. A page whose connection was there has connected again, or goes on with
-// its beats, if the process is only cut off. So a visit of it ends once a beat is overdue. A process that lives, which a store
-// with old data takes for dead, says so at once.
-func (t *tokens) hearGone(process string) {
+// hearGone takes that a process had ended without a word at a moment; it may be told once more after a loss of data. A page whose
+// connection was there has connected again, or goes on with its beats, if the process is only cut off. So a visit of it ends once a
+// beat is overdue. A process that lives, which a store with old data takes for dead, says so at once, or has said so since.
+func (t *tokens) hearGone(process string, at time.Time) {
 	if process == t.process {
 		t.fleet.soon.Wake()
 		return
 	}
-	heard := time.Now()
 	for _, h := range t.users.allVisits() {
 		if heartbeat := heartbeatFor(h.ttl()); h.id.Process() == process {
 			time.AfterFunc(max(heartbeat+heartbeat/2-time.Since(h.lastProof()), returningFor), func() {
-				if time.Since(h.lastProof()) > heartbeat && !t.fleet.lives(process, time.Since(heard)) {
+				if time.Since(h.lastProof()) > heartbeat && !t.fleet.lives(process, time.Since(at)) {
 					h.conn.finish(nil, dropped)
 				}
 			})

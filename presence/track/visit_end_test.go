@@ -2,6 +2,7 @@ package track_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,31 @@ func TestVisitEndsWithTheNodeOfItsConnection(t *testing.T) {
 		time.Sleep(a.Config().NodeTTL + 2*time.Second + a.Config().Grace)
 		if onlineIn(t, store) {
 			t.Error("alice is online, want that she left with the page that she closed")
+		}
+	})
+}
+
+// Node a stood still, was swept, and has gone on. The store loses its data, and node b hears once more, 20 s later, that node a
+// was swept. A page whose stream is at node a beats at node b, and one beat is lost. Nobody leaves: node a has said since that it
+// lives.
+func TestProcessIsToldOnceMoreToHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		way := presencetest.NewFaults(store)
+		a, b := start(t, way, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		page := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		for range 2 {
+			time.Sleep(15 * time.Second)
+			if alive, err := b.Beat(t.Context(), page.Token(), visitor("alice"), track.Page{}); !alive || err != nil {
+				t.Fatalf("got %v and %v, want a beat", alive, err)
+			}
+		}
+		time.Sleep(22 * time.Second)
+		way.Disturb(presencetest.Disturbance{Lose: 1})
+		id, _, _ := strings.Cut(string(page.Token()), "~")
+		noError(t, store.Publish(t.Context(), backend.Notice{Kind: backend.NoticeGone, Payload: presence.Holder(id).Process(), Ago: 20 * time.Second}))
+		if time.Sleep(3 * time.Second); !onlineIn(t, store) {
+			t.Error("25 s after a beat alice is not online, want a TTL of 45 s")
 		}
 	})
 }
