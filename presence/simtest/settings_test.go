@@ -141,3 +141,13 @@ func (w *world) resolved(u *person, has string) {
 		w.fault("the Directory has that %s is %s, who was told of %s", u.id, has, was)
 	}
 }
+
+// tellsLastSeen reports whether everybody may know when a user was last seen. It is false for a user who showed herself
+// to nobody and then turned invisible: a wider choice counts once she is visible again.
+func (w *world) tellsLastSeen(u *person) bool {
+	all, err := w.directory.Settings(context.Background(), presence.UserID(u.id))
+	if err != nil {
+		panic(err)
+	}
+	return all[0].At(time.Now()).Seen == presence.Everyone
+}

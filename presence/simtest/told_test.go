@@ -127,7 +127,7 @@ func (u *person) hidesNow() bool {
 }
 
 // parts is for when who watches people is told that a user left. Who hides leaves as others do: with
-// the moment when the user was last seen.
+// the moment when the user was last seen. Not so if the user's settings hide that moment.
 func (s *picture) parts(user string, how departure) {
 	u := s.p.w.person(user)
 	if u == nil {
@@ -136,7 +136,7 @@ func (s *picture) parts(user string, how departure) {
 	s.p.w.mu.Lock()
 	hides := !u.hidden.IsZero() // also at this very moment
 	s.p.w.mu.Unlock()
-	if hides && how.LastSeen == "" {
+	if hides && how.LastSeen == "" && s.p.w.tellsLastSeen(u) {
 		s.finds("left-unseen", u, 0, "is told that %s left, who hid, and not when the user was last seen", user)
 	}
 }
