@@ -35,13 +35,15 @@ type Snapshot struct {
 	At      time.Time         // when it was read, or begun to be, by the store's clock: who came before and is not in it has left. Zero: not told
 }
 
-// Counts are a topic's figures. Recent and Guests count the current and the old set together, so they cover
-// one to two age periods.
+// Counts are a topic's figures. Recent, Guests and Bots count the current and the old set together, so they cover
+// one to two age periods. A topic has a record and bots only if its [presence.Kind] asks for them.
 type Counts struct {
 	Head   presence.DiffID // the version that Total is of
 	Total  int             // visible users online
 	Recent int             // users who viewed a page
 	Guests int             // guests who viewed a page or have a stream; over ExactGuests an estimate within 3 %
+	Peak   Peak            // the record; zero: none
+	Bots   map[string]int  // how many crawlers of each name; nil: none
 
 	// Unknown says that the store answers, and cannot tell the figures of this topic,
 	// such as where one of its keys is of another kind. The other fields are zero.

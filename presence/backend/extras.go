@@ -9,12 +9,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Extras are what a store keeps of a topic because its [presence.Kind] asks for it.
-type Extras struct {
-	Peak Peak           // the record; zero: none
-	Bots map[string]int // how many crawlers of each name, in the same window as [Counts].Guests; nil: none
-}
-
 // OtherBots is the name under which crawlers without a name of their own are counted.
 const OtherBots = "Other bots"
 

@@ -209,7 +209,7 @@ type Store interface {
 	// diffs that the log holds.
 	Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]Diff, error)
 
-	// Counts returns the figures of each topic, in one round trip.
+	// Counts returns the figures of each topic, with what is kept by rules 8 and 9, in one round trip.
 	Counts(ctx context.Context, topics ...presence.Topic) ([]Counts, error)
 
 	// Sightings returns for each user whether the user is online in a topic, with the holders, or when the
@@ -222,9 +222,6 @@ type Store interface {
 	// call the store. Watch returns once diffs and broadcasts are delivered; after stop has returned,
 	// no call begins. It costs one round trip, or none where this node watches the topic already.
 	Watch(ctx context.Context, topic presence.Topic, w Watcher) (stop func(), err error)
-
-	// Extras returns what is kept of each topic by rules 8 and 9, in one round trip.
-	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
 
 	// Recent returns a page of the users of rule 9, or what it has of the users that q names. It returns ErrInvalidPage for a
 	// q.After that is no RecentPage.Next. It costs one round trip.

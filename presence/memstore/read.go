@@ -53,9 +53,10 @@ func (s *Store) Counts(_ context.Context, topics ...presence.Topic) ([]backend.C
 	defer s.mu.Unlock()
 	counts := make([]backend.Counts, len(topics))
 	for i, name := range topics {
-		counts[i].Head = backend.Origin
+		c := &counts[i]
+		c.Head, c.Peak = backend.Origin, s.peaks[name]
 		if t := s.topics[name]; t != nil {
-			counts[i] = backend.Counts{Head: t.head, Total: t.total, Recent: len(t.views), Guests: t.guests.count()}
+			c.Head, c.Total, c.Recent, c.Guests, c.Bots = t.head, t.total, len(t.views), t.guests.count(), t.bots.byName()
 		}
 	}
 	return counts, nil

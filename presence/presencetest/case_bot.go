@@ -24,7 +24,7 @@ func botCases() []ruleCase {
 // plays no role.
 func botsApart(tr *trial) {
 	site := tr.follow(presence.Site)
-	if bots := tr.extras(presence.Site).Bots; bots != nil {
+	if bots := tr.counts(presence.Site).Bots; bots != nil {
 		tr.Errorf("at first the bots are %v, want nil", bots)
 	}
 	tr.do(presence.Site, bot("a", "Googlebot"), bot("b", "Bingbot"), bot("c", "Googlebot"), bot("a", "Googlebot"))
@@ -51,7 +51,7 @@ func botUnion(tr *trial) {
 	tr.turn()
 	tr.wantBots(presence.Site, "A:1 C:1")
 	tr.turn()
-	if bots := tr.extras(presence.Site).Bots; bots != nil {
+	if bots := tr.counts(presence.Site).Bots; bots != nil {
 		tr.Errorf("afterwards the bots are %v, want nil", bots)
 	}
 }

@@ -16,7 +16,7 @@ func peakCases() []ruleCase {
 		{"rule 9", "with PeakGuests many guests count as in Counts", peakWithManyGuests},
 		{"rule 9", "nodes race to the record", peakRace},
 		{"rule 9", "a topic that does not ask for a record has none", peakOff},
-		{"rule 9", "extras answer in the order asked", extrasInOrder},
+		{"rule 9", "records and bots answer in the order asked", keptInOrder},
 	}
 }
 
@@ -31,7 +31,7 @@ func many(from, to int, op func(presence.UserID, presence.Holder) backend.Op) (o
 // Rule 9: equal and smaller numbers leave it alone, also when it is reached again.
 func peakGrows(tr *trial) {
 	tr.keep.Peak = true
-	if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
+	if p := tr.counts(presence.Site).Peak; p != (backend.Peak{}) {
 		tr.Errorf("at first the record is %+v, want none", p)
 	}
 	tr.do(presence.Site, many(0, 2, join)...)
@@ -53,7 +53,7 @@ func peakGrows(tr *trial) {
 	tr.pass(period + slack)
 	tr.do(presence.Site, many(0, 3, join)...)
 	tr.wantPeak(presence.Site, 4, later)
-	if p := tr.extras("thread:1").Peak; p != (backend.Peak{}) {
+	if p := tr.counts("thread:1").Peak; p != (backend.Peak{}) {
 		tr.Errorf("the record of another topic is %+v, want none", p)
 	}
 }
@@ -121,7 +121,7 @@ func peakWithGuests(tr *trial) {
 func peakWithManyGuests(tr *trial) {
 	tr.keep = presence.Keep{Peak: true, PeakGuests: true}
 	tr.do(presence.Site, join("u", "a.1"))
-	total := func() int { return tr.extras(presence.Site).Peak.Total }
+	total := func() int { return tr.counts(presence.Site).Peak.Total }
 	for n := 0; n < backend.ExactGuests; n += 64 {
 		tr.do(presence.Site, guests(guest, n, n+64)...)
 		if got := total(); got != n+65 {
@@ -155,7 +155,7 @@ func peakRace(tr *trial) {
 		for _, d := range site.read() {
 			most = max(most, d.Total)
 		}
-		if got := tr.extras(presence.Site).Peak.Total; got != most {
+		if got := tr.counts(presence.Site).Peak.Total; got != most {
 			tr.Errorf("round %d: the record is %d, and the diffs told %d at most", round, got, most)
 		}
 	}
@@ -165,7 +165,7 @@ func peakRace(tr *trial) {
 		}
 	})
 	total := tr.counts(presence.Site).Total
-	if got := tr.extras(presence.Site).Peak.Total; got != total {
+	if got := tr.counts(presence.Site).Peak.Total; got != total {
 		tr.Errorf("after a hundred joins at once the record is %d, want %d", got, total)
 	}
 }
@@ -175,7 +175,7 @@ func peakRace(tr *trial) {
 func peakOff(tr *trial) {
 	remembered := backend.Peak{Total: 9, At: tr.now()}
 	tr.do(presence.Site, join("u", "a.1"), peak(remembered), resetPeak)
-	if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
+	if p := tr.counts(presence.Site).Peak; p != (backend.Peak{}) {
 		tr.Errorf("the record is %+v, want none", p)
 	}
 	tr.keep.Peak = true
@@ -188,7 +188,7 @@ func peakOff(tr *trial) {
 }
 
 // Each topic gets an answer, also an unknown one, and one that is named twice.
-func extrasInOrder(tr *trial) {
+func keptInOrder(tr *trial) {
 	tr.keep.Peak = true
 	var topics []presence.Topic
 	for i := range 30 {
@@ -200,9 +200,9 @@ func extrasInOrder(tr *trial) {
 		}
 		topics = append(topics, topic, "thread:unknown", "thread:1")
 	}
-	got, err := tr.peer.Extras(tr.ctx, topics...)
+	got, err := tr.peer.Counts(tr.ctx, topics...)
 	if err != nil || len(got) != len(topics) {
-		tr.Fatalf("got %d extras and error %v, want %d", len(got), err, len(topics))
+		tr.Fatalf("got %d figures and error %v, want %d", len(got), err, len(topics))
 	}
 	for i, topic := range topics {
 		var n int
@@ -219,7 +219,7 @@ func extrasInOrder(tr *trial) {
 			tr.Errorf("%s: got %+v, want a record of %d and the bots %q", topic, got[i], wantTotal, wantBots)
 		}
 	}
-	if got, err := tr.store.Extras(tr.ctx); err != nil || len(got) != 0 {
+	if got, err := tr.store.Counts(tr.ctx); err != nil || len(got) != 0 {
 		tr.Errorf("of no topic: got %+v and error %v, want nothing", got, err)
 	}
 }

@@ -23,7 +23,7 @@ func recordCases() []ruleCase {
 // wantRecord checks a record to the millisecond.
 func (tr *trial) wantRecord(want backend.Peak) {
 	tr.Helper()
-	if got := tr.extras(presence.Site).Peak; got.Total != want.Total || !sameTime(got.At, want.At) || !sameTime(got.Since, want.Since) {
+	if got := tr.counts(presence.Site).Peak; got.Total != want.Total || !sameTime(got.At, want.At) || !sameTime(got.Since, want.Since) {
 		tr.Errorf("the record is %+v, want %+v (rule 9)", got, want)
 	}
 }
@@ -62,7 +62,7 @@ func recordMerged(tr *trial) {
 			best = step.p
 		}
 		tr.do(presence.Site, peak(step.p))
-		if got := tr.extras(presence.Site).Peak; got.Total != best.Total || !sameTime(got.At, best.At) || !sameTime(got.Since, best.Since) {
+		if got := tr.counts(presence.Site).Peak; got.Total != best.Total || !sameTime(got.At, best.At) || !sameTime(got.Since, best.Since) {
 			tr.Fatalf("after one that is %s the record is %+v, want %+v", step.is, got, best)
 		}
 	}
@@ -82,7 +82,7 @@ func recordAfterWipe(tr *trial) {
 	tr.keep.Peak = true
 	tr.do(presence.Site, many(0, 5, join)...)
 	tr.do(presence.Site, many(0, 3, drop)...)
-	record := tr.extras(presence.Site).Peak
+	record := tr.counts(presence.Site).Peak
 	if record.Total != 5 {
 		tr.Fatalf("the record is %+v, want 5", record)
 	}
@@ -92,7 +92,7 @@ func recordAfterWipe(tr *trial) {
 		{many(3, 5, join), {peak(record)}, {peak(record)}},
 	} {
 		tr.renew()
-		if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
+		if p := tr.counts(presence.Site).Peak; p != (backend.Peak{}) {
 			tr.Fatalf("a wiped store has the record %+v, want none", p)
 		}
 		for _, ops := range batches {
@@ -176,7 +176,7 @@ func recordResetInStep(tr *trial) {
 func recordResetStays(tr *trial) {
 	tr.keep.Peak = true
 	tr.do(presence.Site, many(0, 5, join)...)
-	former := tr.extras(presence.Site).Peak
+	former := tr.counts(presence.Site).Peak
 	tr.do(presence.Site, many(0, 4, drop)...)
 	tr.advance(2 * slack)
 	at := tr.now()
@@ -184,7 +184,7 @@ func recordResetStays(tr *trial) {
 		tr.do(presence.Site, ops...)
 		tr.wantPeak(presence.Site, 1, at)
 	}
-	reset := tr.extras(presence.Site).Peak
+	reset := tr.counts(presence.Site).Peak
 	tr.renew()
 	tr.do(presence.Site, peak(former))
 	tr.do(presence.Site, peak(reset))

@@ -54,7 +54,6 @@ const (
 	CallPutStatus Call = "PutStatus"
 	CallSecret    Call = "Secret"
 	CallHear      Call = "Hear"
-	CallExtras    Call = "Extras"
 	CallRecent    Call = "Recent"
 	CallTopics    Call = "Topics"
 	CallInspect   Call = "Inspect"
@@ -78,7 +77,7 @@ func AllCalls() []Call {
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallPutStatus, CallSecret, CallHear,
-		CallExtras, CallRecent, CallTopics, CallInspect,
+		CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
 		CallSend, CallPoll,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
@@ -245,11 +244,6 @@ func (f *Faults) Stats() backend.StoreStats { return f.store.Stats() }
 // Sightings implements [backend.Store].
 func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	return ask(ctx, f, CallSightings, func() ([]backend.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
-}
-
-// Extras implements [backend.Store].
-func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	return ask(ctx, f, CallExtras, func() ([]backend.Extras, error) { return f.store.Extras(ctx, topics...) })
 }
 
 // Recent implements [backend.Store].

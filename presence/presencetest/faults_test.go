@@ -97,7 +97,6 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallPutStatus: func() error { _, err := faults.PutStatus(ctx, "u", backend.ChosenStatus{}, true); return err },
 			presencetest.CallSecret:    func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
 			presencetest.CallHear:      func() error { return faults.Hear(ctx) },
-			presencetest.CallExtras:    func() error { _, err := faults.Extras(ctx, presence.Site); return err },
 			presencetest.CallTopics:    func() error { _, err := faults.Topics(ctx, "", 1); return err },
 			presencetest.CallInspect:   func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
 			presencetest.CallClaimConsumer: func() error {

@@ -3,6 +3,7 @@ package presencetest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,9 @@ func (tr *trial) counts(topic presence.Topic) backend.Counts {
 	}
 	return counts[0]
 }
+
+// sameCounts reports whether figures of one store are equal.
+func sameCounts(a, b backend.Counts) bool { return reflect.DeepEqual(a, b) }
 
 // sighting returns one user's sighting.
 func (tr *trial) sighting(topic presence.Topic, id presence.UserID) backend.Sighting {

@@ -11,20 +11,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// extras returns what is kept of one topic by rules 8 and 9.
-func (tr *trial) extras(topic presence.Topic) backend.Extras {
-	tr.Helper()
-	all, err := tr.store.Extras(tr.ctx, topic)
-	if err != nil || len(all) != 1 {
-		tr.Fatalf("extras: got %+v, %v, want one and no error", all, err)
-	}
-	return all[0]
-}
-
 // wantPeak checks a topic's record, and returns it.
 func (tr *trial) wantPeak(topic presence.Topic, total int, at time.Time) backend.Peak {
 	tr.Helper()
-	p := tr.extras(topic).Peak
+	p := tr.counts(topic).Peak
 	if p.Total != total || !about(p.At, at) {
 		tr.Errorf("%s: the record is %d at %v, want %d at %v (rule 9)", topic, p.Total, p.At, total, at)
 	}
@@ -37,7 +27,7 @@ func about(a, b time.Time) bool { return a.Sub(b).Abs() < slack }
 // wantBots checks a topic's bots, as in "Bingbot:2 Googlebot:1".
 func (tr *trial) wantBots(topic presence.Topic, want string) {
 	tr.Helper()
-	if got := botWords(tr.extras(topic).Bots); got != want {
+	if got := botWords(tr.counts(topic).Bots); got != want {
 		tr.Errorf("%s: bots are %q, want %q (rule 8)", topic, got, want)
 	}
 }

@@ -210,7 +210,6 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
 	try(s.Sightings(ctx, topic, "check"))
-	try(s.Extras(ctx, topic))
 	try(s.Recent(ctx, topic, backend.RecentQuery{Limit: 1}))
 	try(s.Recent(ctx, topic, backend.RecentQuery{Users: []presence.UserID{user.ID}}))
 	try(s.Topics(ctx, "", 1))

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxCounted is how many topics' figures one script reads. That takes about 0.4 ms.
-const maxCounted = 64
+const (
+	maxCounted  = 64 // how many topics' figures one script reads. That takes about 0.4 ms
+	figuresEach = 8  // how many of its answers are of one topic
+)
 
 // Counts implements [backend.Store]. A single server runs one script for every 64 topics, a
 // cluster one for each slot; all of them are one round trip.
@@ -36,20 +37,20 @@ func (s *fleet) counts(ctx context.Context, topics []presence.Topic) (_ []backen
 	for i, group := range groups {
 		evals[i].script = countsScript
 		for _, j := range group {
-			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed", "signed")...)
+			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed", "signed", "peak", "bots")...)
 		}
 	}
 	answers, crossed, _ := s.runGathered(ctx, evals...) // each answer has its own error
 	counts := make([]backend.Counts, len(topics))
 	for i, group := range groups {
 		figures, err := answers[i].Slice()
-		if err == nil && len(figures) != 6*len(group) {
+		if err == nil && len(figures) != figuresEach*len(group) {
 			err = errAnswer
 		}
 		for k, j := range group {
 			failed := err
 			if failed == nil {
-				counts[j], failed = countsOf([6]any(figures[6*k:]))
+				counts[j], failed = countsOf(figures[figuresEach*k:][:figuresEach])
 			}
 			switch {
 			case errors.Is(verdict(failed), presence.ErrRefused): // it concerns this topic alone
@@ -63,26 +64,31 @@ func (s *fleet) counts(ctx context.Context, topics []presence.Topic) (_ []backen
 }
 
 // countsOf returns the figures of a topic from an answer of counts in lua/read.lua.
-func countsOf(answer [6]any) (backend.Counts, error) {
-	var numbers [6]int
+func countsOf(answer []any) (backend.Counts, error) {
+	var numbers [figuresEach]int
 	var failed error
-	head := string(backend.Origin)
+	texts := [figuresEach]string{string(backend.Origin)}
+	var bots map[string]int
 	for i, a := range answer {
+		var err error
 		switch a := a.(type) {
 		case int64:
 			numbers[i] = int(a)
 		case string:
-			head = a
-		case nil: // no head
+			texts[i] = a
+		case nil: // no head, or no record
+		case []any:
+			bots, err = botsOf(a)
 		case error:
-			failed = errors.Join(failed, a)
+			err = a
 		default:
-			failed = errors.Join(failed, errAnswer)
+			err = errAnswer
 		}
+		failed = errors.Join(failed, err)
 	}
 	return backend.Counts{
-		Head: presence.DiffID(head), Total: numbers[1], Recent: numbers[2] + numbers[3],
-		Guests: guestsOf(numbers[5], numbers[4]),
+		Head: presence.DiffID(texts[0]), Total: numbers[1], Recent: numbers[2] + numbers[3],
+		Guests: guestsOf(numbers[5], numbers[4]), Peak: decodePeak(texts[6]), Bots: bots,
 	}, failed
 }
 
@@ -157,40 +163,6 @@ func guestsOf(listed, sketched int) int {
 	return sketched
 }
 
-// Extras implements [backend.Store].
-func (s *fleet) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	if err := s.ready(ctx, s.reads); err != nil {
-		return nil, err
-	}
-	return call(ctx, s.reads, "extras", func(ctx context.Context) ([]backend.Extras, error) {
-		type answers struct {
-			peak *redis.StringCmd
-			bots *redis.MapStringStringCmd
-		}
-		asked := make([]answers, len(topics))
-		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
-			for i, t := range topics {
-				asked[i] = answers{p.Get(ctx, s.key(t, "peak")), p.HGetAll(ctx, s.key(t, "bots"))}
-			}
-		})
-		extras := make([]backend.Extras, len(topics))
-		for i, a := range asked {
-			err := a.bots.Err()
-			if !errors.Is(a.peak.Err(), redis.Nil) {
-				err = errors.Join(err, a.peak.Err())
-			}
-			switch {
-			case errors.Is(verdict(err), presence.ErrRefused): // it concerns this topic alone
-				continue
-			case err != nil:
-				return nil, err
-			}
-			extras[i] = backend.Extras{Peak: decodePeak(a.peak.Val()), Bots: countBots(a.bots.Val())}
-		}
-		return extras, nil
-	})
-}
-
 // decodePeak decodes "<total> <at> <since>", as lua/topic_kept.lua writes it. It returns no peak if that
 // fails.
 func decodePeak(text string) (p backend.Peak) {
@@ -202,16 +174,19 @@ func decodePeak(text string) (p backend.Peak) {
 	return p
 }
 
-// countBots counts bots by name. Their values are "<when> <name>".
-func countBots(bots map[string]string) map[string]int {
-	if len(bots) == 0 {
-		return nil
+// botsOf returns how many bots each name has, from a list of names and numbers.
+func botsOf(list []any) (map[string]int, error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
-	byName := make(map[string]int)
-	for _, text := range bots {
-		if _, name, ok := strings.Cut(text, " "); ok {
-			byName[name]++
+	bots := make(map[string]int, len(list)/2)
+	for ; len(list) >= 2; list = list[2:] {
+		name, ok := list[0].(string)
+		n, ok2 := list[1].(int64)
+		if !ok || !ok2 {
+			return nil, errAnswer
 		}
+		bots[name] = int(n)
 	}
-	return byName
+	return bots, nil
 }

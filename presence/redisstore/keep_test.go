@@ -103,12 +103,12 @@ func (k *keeper) keys(names ...string) (there []string) {
 	return there
 }
 
-// extras returns what is kept of the site.
-func (k *keeper) extras() backend.Extras {
+// counts returns the figures of the site.
+func (k *keeper) counts() backend.Counts {
 	k.Helper()
-	e, err := k.Extras(k.Context(), presence.Site)
+	c, err := k.Counts(k.Context(), presence.Site)
 	noError(k.T, err)
-	return e[0]
+	return c[0]
 }
 
 // guest returns an operation of a guest.

@@ -174,7 +174,13 @@ func TestKeyOfAnotherType(t *testing.T) {
 				t.Errorf("sweep: got %v, want nil", err)
 			}
 			for _, read := range []func() error{
-				func() error { _, err := store.Extras(t.Context(), "sound", "broken"); return err },
+				func() error {
+					c, err := store.Counts(t.Context(), "sound", "broken")
+					if err == nil && (c[0].Unknown || c[0].Bots["Googlebot"] != 1 || c[0].Peak.Total != 2 || !c[1].Unknown && (name == "peak" || name == "bots")) {
+						t.Errorf("got the figures %+v, want those of the other topic", c)
+					}
+					return err
+				},
 				func() error {
 					_, err := store.Recent(t.Context(), "broken", backend.RecentQuery{Limit: 10})
 					return err

@@ -104,7 +104,7 @@ func TestLostNames(t *testing.T) {
 				t.Errorf("without %q: the profile of %q is left without its user", lost, id)
 			}
 		}
-		if peak := k.extras().Peak; peak.Total == 0 {
+		if peak := k.counts().Peak; peak.Total == 0 {
 			t.Errorf("without %q: got no peak", lost)
 		}
 	}

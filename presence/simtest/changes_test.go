@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,7 +52,7 @@ func (c *changeLog) lookLocked(s *server) {
 	counts, _ := s.Store.Counts(ctx, topics...)
 	c.now++
 	for i, t := range topics {
-		if was, ok := c.last[t]; !ok || was != counts[i] {
+		if was, ok := c.last[t]; !ok || !reflect.DeepEqual(was, counts[i]) {
 			c.last[t], c.at[t] = counts[i], c.now
 		}
 	}

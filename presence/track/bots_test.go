@@ -30,7 +30,7 @@ func TestBots(t *testing.T) {
 			a.SeenBot(presence.Site, bot.name, bot.id)
 			a.SeenBot("thread:1", bot.name, bot.id)
 		}
-		time.Sleep(2600 * time.Millisecond)
+		time.Sleep(1100 * time.Millisecond)
 		if sent, other := store.of(presence.Site, backend.OpBot), store.of("thread:1", backend.OpBot); len(sent) != 3 || len(other) != 0 {
 			t.Errorf("got %v and %v sent to the store, want three bots of the site", sent, other)
 		}

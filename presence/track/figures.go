@@ -54,7 +54,7 @@ func (c *countReader) read(ctx context.Context, topics ...presence.Topic) ([]bac
 			continue
 		}
 		all[j] = counts[i]
-		all[j].Head = ""
+		all[j].Head, all[j].Peak, all[j].Bots = "", backend.Peak{}, nil
 		c.memory.Set(presence.Topic(strings.Clone(string(ask[i]))), all[j], asked) // cloned because the topic may be a part of a request
 	}
 	return all, storeOut(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
@@ -171,40 +170,4 @@ func (g *guestCounts) showFigures(ctx context.Context, topics []presence.Topic) 
 			r.takeFigures(counts[i])
 		}
 	}
-}
-
-// A figurePace lets figures change at most twice a second, whichever code asks for them, because each change
-// is a heartbeat to every reader.
-type figurePace struct {
-	last time.Time
-	gap  time.Duration // time between the latest two changes; at most twice houseKeeping
-}
-
-// jitter is how much too early an answer may come, if the previous one came late.
-const jitter = 100 * time.Millisecond
-
-// pass reports whether figures may change now, and counts the change.
-func (p *figurePace) pass() bool {
-	now := time.Now()
-	gap := min(now.Sub(p.last), 2*houseKeeping)
-	if gap+p.gap < 2*houseKeeping-jitter {
-		return false
-	}
-	p.last, p.gap = now, gap
-	return true
-}
-
-// takeFigures applies figures that showFigures asked for. Unlike refresh it does not look for gaps, because a
-// diff that is under way is not missing.
-func (r *replica) takeFigures(c backend.Counts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || !r.ledger.loaded() || !r.staleSince.IsZero() {
-		return
-	}
-	if c.Guests == r.counts.Guests && c.Recent == r.counts.Recent || !r.pace.pass() {
-		return
-	}
-	r.counts.Guests, r.counts.Recent = c.Guests, c.Recent
-	r.showFiguresLocked()
 }

@@ -193,9 +193,6 @@ func (s *swapStore) Log(ctx context.Context, topic presence.Topic, after presenc
 func (s *swapStore) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	return s.now().Counts(ctx, topics...)
 }
-func (s *swapStore) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	return s.now().Extras(ctx, topics...)
-}
 func (s *swapStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	return s.now().Recent(ctx, topic, q)
 }

@@ -37,7 +37,7 @@ type sourceView interface {
 
 // figures are the numbers in a heartbeat that diffs do not have, such as the number of guests. Each source
 // gives them its own meaning.
-type figures [4]int
+type figures [3]int
 
 // unknownFigures differ from the figures of every source.
 var unknownFigures = figures{-1}

@@ -28,12 +28,12 @@ func (r *records) reset(ctx context.Context, topic presence.Topic) error {
 	if err := r.writer.await(ctx, r.writer.addAcked(topic, backend.Op{Kind: backend.OpPeak})); err != nil {
 		return storeOut(err)
 	}
-	extras, err := r.store.Extras(ctx, topic)
+	counts, err := r.store.Counts(ctx, topic)
 	if err != nil {
 		return storeOut(err)
 	}
-	r.hear(topic, extras[0].Peak)
-	return r.notices.publish(ctx, peakNotice(topic, extras[0].Peak))
+	r.hear(topic, counts[0].Peak)
+	return r.notices.publish(ctx, peakNotice(topic, counts[0].Peak))
 }
 
 // peakNotice announces the new record of a topic after a reset.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,89 +38,69 @@ func seeUsers(tracker *track.Tracker, topic presence.Topic, n int) {
 }
 
 // Readers are told of a record within a second: in the state, and in a heartbeat when it
-// grows. Node b, which made none of it, says the same. The record stays when users go.
+// grows. Node b, which made none of it, says the same. The record stays when users go. So it is whether or not the
+// store tells which topics changed.
 func TestPeakIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := start(t, store, track.Config{Kinds: peakKinds}), start(t, store, track.Config{Kinds: peakKinds})
-		watch := connect(t, b, track.ConnectOptions{})
-		if s := string(watch.Events(nil)[0].Data); strings.Contains(s, "peak") {
-			t.Errorf("got %s, want no record yet", s)
-		}
-		seeUsers(a, presence.Site, 2)
-		at := time.Now().Add(-time.Second).UTC().Format(`"2006-01-02T15:04:05`)
-		told := func(want string) {
-			t.Helper()
-			var last presence.Event
-			for events := watch.Events(nil); len(events) > 0; events = watch.Events(nil) {
-				last = events[len(events)-1]
-			}
-			if last.Type != presence.EventHeartbeat || !strings.Contains(string(last.Data), want) {
-				t.Errorf("got %s %s, want a heartbeat with %s", last.Type, last.Data, want)
-			}
-		}
-		told(`"peak":{"total":2,"at":` + at)
-		seeUsers(a, presence.Site, 3)
-		told(`"peak":{"total":3,"at":`)
-		for i := range 3 {
-			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
-		}
-		time.Sleep(time.Minute)
-		wantPeak(t, a, "at node a", 3, time.Time{})
-		wantPeak(t, b, "at node b", 3, time.Time{})
-		watch.WantState(presence.Site)
-		if s := string(watch.Events(nil)[0].Data); !strings.Contains(s, `"total":0`) || !strings.Contains(s, `"peak":{"total":3`) {
-			t.Errorf("got state %s, want 0 online and a record of 3", s)
-		}
-	})
+	bubble(t, "silent", func(t *testing.T) { peakIsTold(t, memstore.New()) })
+	bubble(t, "telling", func(t *testing.T) { peakIsTold(t, &tellingStore{askedStore: askedStore{Store: memstore.New()}}) })
 }
 
-// The store is asked for extras of loaded topics whose kind asks alone: when the record
-// grows, and else every 10 s; for bots every 2 s, or every 10 s while they stay the same. Without such a kind it is
-// not asked at all.
-func TestExtrasAreAskedForRarely(t *testing.T) {
-	for _, tc := range []struct {
-		name       string
-		kind       presence.Kind
-		quiet      int // calls within a minute in which nothing happens
-		whileGrows int // calls within 5 s in which one more user comes each second
-	}{
-		{"none", presence.Kind{}, 0, 0},
-		{"peak", presence.Kind{Peak: true}, 6, 5},
-		{"bots", presence.Kind{Bots: true}, 6, 0},
-	} {
-		bubble(t, tc.name, func(t *testing.T) {
-			faults := presencetest.NewFaults(memstore.New())
-			a := start(t, faults, track.Config{Kinds: map[string]presence.Kind{"site": tc.kind}})
-			openPage(t, a, track.ConnectOptions{})
-			openPage(t, a, track.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
-			time.Sleep(15 * time.Second)
-			before := faults.Calls(presencetest.CallExtras)
-			time.Sleep(time.Minute)
-			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.quiet-1 || got > tc.quiet {
-				t.Errorf("got %d calls in a quiet minute, want %d", got, tc.quiet)
-			}
-			before = faults.Calls(presencetest.CallExtras)
-			for i := range 5 {
-				a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
-				time.Sleep(time.Second)
-			}
-			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.whileGrows || got > tc.whileGrows+1 {
-				t.Errorf("got %d calls while users came, want %d", got, tc.whileGrows)
-			}
-			if !tc.kind.Bots {
-				return
-			}
-			before = faults.Calls(presencetest.CallExtras)
-			for i := range 20 {
-				a.SeenBot(presence.Site, "Googlebot", fmt.Sprint("crawler", i))
-				time.Sleep(2 * time.Second)
-			}
-			if got := faults.Calls(presencetest.CallExtras) - before; got < 15 {
-				t.Errorf("got %d calls in 40 s in which bots came, want 15 at least", got)
-			}
-		})
+func peakIsTold(t *testing.T, store backend.Store) {
+	a, b := start(t, store, track.Config{Kinds: peakKinds}), start(t, store, track.Config{Kinds: peakKinds})
+	watch := connect(t, b, track.ConnectOptions{})
+	if s := string(watch.Events(nil)[0].Data); strings.Contains(s, "peak") {
+		t.Errorf("got %s, want no record yet", s)
 	}
+	seeUsers(a, presence.Site, 2)
+	at := time.Now().Add(-time.Second).UTC().Format(`"2006-01-02T15:04:05`)
+	told := func(want string) {
+		t.Helper()
+		var last presence.Event
+		for events := watch.Events(nil); len(events) > 0; events = watch.Events(nil) {
+			last = events[len(events)-1]
+		}
+		if last.Type != presence.EventHeartbeat || !strings.Contains(string(last.Data), want) {
+			t.Errorf("got %s %s, want a heartbeat with %s", last.Type, last.Data, want)
+		}
+	}
+	told(`"peak":{"total":2,"at":` + at)
+	seeUsers(a, presence.Site, 3)
+	told(`"peak":{"total":3,"at":`)
+	for i := range 3 {
+		_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
+	}
+	time.Sleep(time.Minute)
+	wantPeak(t, a, "at node a", 3, time.Time{})
+	wantPeak(t, b, "at node b", 3, time.Time{})
+	watch.WantState(presence.Site)
+	if s := string(watch.Events(nil)[0].Data); !strings.Contains(s, `"total":0`) || !strings.Contains(s, `"peak":{"total":3`) {
+		t.Errorf("got state %s, want 0 online and a record of 3", s)
+	}
+}
+
+// A node whose kinds ask for no record and no bots shows none, although the store has them for another node.
+func TestFiguresThatTheKindDoesNotAskFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a := start(t, store, track.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, Bots: true}}})
+		b := start(t, store, track.Config{})
+		openPage(t, b, track.ConnectOptions{})
+		a.SeenBot(presence.Site, "Googlebot", "1")
+		seeUsers(a, presence.Site, 2)
+		for when, tracker := range map[string]*track.Tracker{"loaded before": b, "loaded since": start(t, store, track.Config{})} {
+			v, err := tracker.View(t.Context(), presence.Site)
+			if err != nil || v.Total != 2 || v.Peak != (backend.Peak{}) || v.Bots != nil {
+				t.Errorf("%s: got %+v and %v, %v, want two users and no more", when, v.Peak, v.Bots, err)
+			}
+		}
+		wantPeak(t, a, "at the node that asks", 2, time.Time{})
+		for _, tracker := range []*track.Tracker{b, start(t, store, track.Config{})} { // from memory, and from the store
+			counts, err := tracker.Counts(t.Context(), presence.Site)
+			if want := (backend.Counts{Total: 2, Recent: 2}); err != nil || !reflect.DeepEqual(counts[0], want) {
+				t.Errorf("got the figures %+v, %v, want %+v", counts[0], err, want)
+			}
+		}
+	})
 }
 
 // A store that lost its data gets the record back from a node, also from one that had
@@ -142,17 +123,17 @@ func TestPeakSurvivesAWipe(t *testing.T) {
 		store.wipe()
 		seeUsers(a, presence.Site, 2)
 		time.Sleep(15 * time.Second)
-		extras, err := store.Extras(t.Context(), presence.Site)
-		if err != nil || extras[0].Peak.Total != 5 || extras[0].Peak.At.Sub(began) > time.Second {
-			t.Errorf("got %+v, %v in the store, want 5 from before the wipe", extras, err)
+		counts, err := store.Counts(t.Context(), presence.Site)
+		if err != nil || counts[0].Peak.Total != 5 || counts[0].Peak.At.Sub(began) > time.Second {
+			t.Errorf("got %+v, %v in the store, want 5 from before the wipe", counts, err)
 		}
-		wantPeak(t, b, "after the wipe", 5, extras[0].Peak.At)
+		wantPeak(t, b, "after the wipe", 5, counts[0].Peak.At)
 		if _, err := a.View(t.Context(), "thread:1"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(15 * time.Second)
-		if extras, err = store.Extras(t.Context(), "thread:1"); err != nil || extras[0].Peak.Total != 4 {
-			t.Errorf("got %+v, %v in the store, want the 4 that node a remembers", extras, err)
+		if counts, err = store.Counts(t.Context(), "thread:1"); err != nil || counts[0].Peak.Total != 4 {
+			t.Errorf("got %+v, %v in the store, want the 4 that node a remembers", counts, err)
 		}
 	})
 }
@@ -180,9 +161,9 @@ func TestResetPeak(t *testing.T) {
 		store.wipe()
 		time.Sleep(time.Minute)
 		wantPeak(t, b, "after a wipe", 2, reset)
-		extras, err := store.Extras(t.Context(), presence.Site)
-		if err != nil || extras[0].Peak.Total != 2 || !extras[0].Peak.Since.Equal(reset) {
-			t.Errorf("got %+v, %v in the store after a wipe, want 2", extras, err)
+		counts, err := store.Counts(t.Context(), presence.Site)
+		if err != nil || counts[0].Peak.Total != 2 || !counts[0].Peak.Since.Equal(reset) {
+			t.Errorf("got %+v, %v in the store after a wipe, want 2", counts, err)
 		}
 		if err := a.Staff().ResetPeak(t.Context(), "staff", "room:1"); err != nil {
 			t.Errorf("got %v for a topic without a record, want nil", err)
@@ -205,9 +186,9 @@ func TestOldMemoryDoesNotUndoAReset(t *testing.T) {
 		noError(t, a.Staff().ResetPeak(t.Context(), "staff", presence.Site))
 		time.Sleep(30 * time.Second)
 		wantPeak(t, b, "after", 0, time.Time{})
-		extras, err := store.Extras(t.Context(), presence.Site)
-		if err != nil || extras[0].Peak.Total != 0 {
-			t.Errorf("got %+v, %v in the store, want the new record", extras, err)
+		counts, err := store.Counts(t.Context(), presence.Site)
+		if err != nil || counts[0].Peak.Total != 0 {
+			t.Errorf("got %+v, %v in the store, want the new record", counts, err)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (t timings) stats() map[string]CallStats {
 // operations are the names of the operations of a Store in [Stats].
 var operations = []string{
 	"apply", "sweep", "poll", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
-	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
+	"statuses", "secret", "hear", "recent", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send",
 	"export_user", "erase_user", "erasures",
 }
@@ -175,10 +175,6 @@ func (s *timedStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 
 func (s *timedStore) Hear(ctx context.Context) error {
 	return s.done(ctx, "hear", time.Now(), s.Store.Hear(ctx))
-}
-
-func (s *timedStore) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	return timed(ctx, s, "extras", func() ([]backend.Extras, error) { return s.Store.Extras(ctx, topics...) })
 }
 
 func (s *timedStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {

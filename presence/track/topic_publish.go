@@ -146,8 +146,13 @@ func (r *replica) renewViewLocked() {
 		Topic: r.out.topic, Cursor: r.cursor,
 		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
-		Peak: r.extras.latest.Peak, Bots: r.extras.latest.Bots, extrasTurn: int(r.extras.turn),
+		Peak: r.counts.Peak, Bots: r.counts.Bots,
 		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: maps.Clone(r.provisional.narrowed),
+	}
+	if was := r.view.Load(); was != nil {
+		if v.figured = was.figured; !was.tells(r.counts) {
+			v.figured++
+		}
 	}
 	r.view.Store(v)
 	r.windows.viewed()

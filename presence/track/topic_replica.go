@@ -19,7 +19,8 @@ type topicEnv struct {
 	spawn   func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
 	restore func(context.Context) error // writes again everything of this node that the store may have lost
 	records *userRecords
-	extras  func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
+	writer  *writer
+	peaks   *peaks
 	probes  *sync.Pool // of *entry, to search rosters by
 	ages    broadcastAges
 }
@@ -56,7 +57,6 @@ type replica struct {
 	cursor      presence.Cursor // the cursor of the latest event
 	counting    bool            // over the roster limit, or count-only: events have only totals
 	closed      bool
-	extras      topicExtras
 	merging     mergeWindow
 	arrived     moment               // when the oldest unpublished diff arrived
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history

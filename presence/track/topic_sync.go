@@ -94,7 +94,7 @@ func (f *figureCheck) unheard(l *ledger) bool {
 }
 
 // load reads the topic from the store and keeps it current from then on. It costs four
-// round trips, one after another, and five if its kind has extras.
+// round trips, one after another.
 func (r *replica) load(ctx context.Context) error {
 	stop, err := r.store.Watch(ctx, r.out.topic, backend.Watcher{Diff: r.receive, Broadcast: r.hear})
 	if err != nil {
@@ -120,12 +120,10 @@ type stored struct {
 	newer  []backend.Diff // diffs in the log that follow it
 	at     time.Time      // when the snapshot was read, by the store's clock; zero: not told
 	counts backend.Counts
-	extras backend.Extras
-	known  bool // extras are
 }
 
-// fetch reads a topic, in three round trips, and in four if its kind has extras.
-func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind presence.Kind) (stored, error) {
+// fetch reads a topic, in three round trips.
+func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic) (stored, error) {
 	counts, err := env.store.Counts(ctx, topic)
 	if err != nil {
 		return stored{}, err
@@ -143,9 +141,7 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 		members.set(newEntry(m))
 	}
 	h, newer := coldHistory(snap.ID, log, env.cfg.LogSize)
-	now := stored{ledger: newLedger(snap.ID, members, h), newer: newer, at: snap.At, counts: counts[0]}
-	now.extras, now.known = env.extras(ctx, topic, kind)
-	return now, nil
+	return stored{ledger: newLedger(snap.ID, members, h), newer: newer, at: snap.At, counts: counts[0]}, nil
 }
 
 // reload reads the whole topic: at the start, and when the log cannot close a gap. Diffs that came before are
@@ -154,12 +150,14 @@ func (r *replica) reload(ctx context.Context) error {
 	r.mu.Lock()
 	before := len(r.watch.early)
 	r.mu.Unlock()
-	now, err := r.fetch(ctx, r.out.topic, r.kind)
+	now, err := r.fetch(ctx, r.out.topic)
 	if err != nil {
 		return err
 	}
+	now.counts = r.asked(now.counts)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now.counts.Peak = r.counts.Peak.Better(now.counts.Peak)
 	r.watch.early = r.watch.early[before:]
 	if r.ledger.loaded() {
 		r.replaceLocked(now)
@@ -180,7 +178,6 @@ func (r *replica) startLocked(now stored) {
 	if r.ledger.head != backend.Origin && r.outage.soundFor() > restoreFor(r.kind.TTL) { // otherwise nodes may be restoring who came before
 		r.ledger.reach(now.at)
 	}
-	r.extras.restart(now)
 	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
 	r.withholdAll()
 	r.narrowAll()
@@ -206,7 +203,6 @@ func (r *replica) replaceLocked(now stored) {
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.narrowAll()
-	r.extras.restart(now)
 	if earlier && !r.provisional.open() { // other nodes have the store's version with the earlier Since
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
@@ -238,6 +234,7 @@ func (r *replica) position() int {
 // decision depends on them. at is the replica's position when the store was asked. refresh starts a resync if the
 // figures show a gap.
 func (r *replica) refresh(at int, c backend.Counts) (news bool) {
+	c = r.asked(c)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || !r.ledger.loaded() {
@@ -248,13 +245,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 		news = true
 	}
 	news = news || r.watch.figures != figureCheck{}
-	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
-	if changed && r.pace.pass() || !r.staleSince.IsZero() {
-		r.counts, r.staleSince = c, time.Time{}
-		r.showFiguresLocked()
-		return true
-	}
-	return news || changed || r.provisional.open()
+	return r.takeLocked(c) || news || r.provisional.open()
 }
 
 // markStale marks the View as possibly outdated, because the store is out. It is called again and again while it is.

@@ -3,6 +3,7 @@ package track
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -26,10 +27,10 @@ type View struct {
 	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
 	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
 
-	counting   bool // the topic is over the roster limit, or count-only
-	extrasTurn int  // a number that changes with Peak and Bots
-	roster     roster
-	chosen     map[presence.UserID]*presence.Visibility // of devices: choices that the store has not reported, which replace those in roster
+	counting bool // the topic is over the roster limit, or count-only
+	figured  int  // a number that changes with the figures
+	roster   roster
+	chosen   map[presence.UserID]*presence.Visibility // of devices: choices that the store has not reported, which replace those in roster
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // encoded states by their limit
@@ -177,11 +178,16 @@ func (v *View) heartbeatEvent() *sharedEvent {
 func (v *View) cursor() presence.Cursor { return v.Cursor }
 
 func (v *View) figures() figures {
-	f := figures{v.Guests, v.Recent, 0, v.extrasTurn}
+	f := figures{v.figured}
 	if v.Stale {
-		f[2] = 1
+		f[1] = 1
 	}
 	return f
+}
+
+// tells reports whether the View has these figures. It knows the total by itself.
+func (v *View) tells(c backend.Counts) bool {
+	return v.Guests == c.Guests && v.Recent == c.Recent && samePeak(v.Peak, c.Peak) && maps.Equal(v.Bots, c.Bots)
 }
 
 // pageName names the page of the users who come behind a member.

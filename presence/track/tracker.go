@@ -35,7 +35,6 @@ type Tracker struct {
 	seal           *seal           // the secret that signs tokens
 	directory      *directoryCalls // the site's knowledge of people
 	topics         *topics         // the topics that are kept current here
-	extras         *extrasReader
 	records        *records
 	devices        *deviceRoster
 	lastSeen       *lastSeen // waits to be written to the Directory
@@ -88,11 +87,11 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	writer := newWriter(stats)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
-	extras, news := &extrasReader{store, writer, peaks}, newDeviceNews()
+	news := newDeviceNews()
 	topics := newTopics(cfg, life, &topicEnv{
-		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, extras: extras.load,
-		records: users.records,
-		probes:  &sync.Pool{New: func() any { return new(entry) }},
+		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) },
+		records: users.records, writer: writer, peaks: peaks,
+		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
 	devices := &deviceRoster{directory, topics}
@@ -131,7 +130,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	return &Tracker{
 		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: fleet,
 		found: found, browsers: browsers, users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
-		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, lastSeenWriter: newLastSeenWriter(directory, users, lastSeen), choices: choices, attention: attention, leases: leases,
+		topics: topics, records: records, devices: devices, lastSeen: lastSeen, lastSeenWriter: newLastSeenWriter(directory, users, lastSeen), choices: choices, attention: attention, leases: leases,
 		poller:   poller,
 		signOuts: signOuts, acts: acts, peopleHere: people,
 		people:     &People{store, people, choices, signOuts, devices},
@@ -166,9 +165,6 @@ func (t *Tracker) start() {
 	t.life.spawn(t.poller.run)
 	t.life.spawn(t.eraser.run)
 	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, poller: t.poller}).run)
-	if t.cfg.asksExtras() {
-		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
-	}
 	t.life.spawn(t.seal.keep)
 	t.life.spawn(func(ctx context.Context) { t.fleet.run(ctx, t.found.note) })
 	if t.directory.on() {

@@ -62,7 +62,7 @@ func (t *Tracker) View(ctx context.Context, topic presence.Topic) (*View, error)
 }
 
 // Counts returns the figures of each topic, in the order of the topics. They are up to half
-// a second old, and their Head is empty. The figures of topics that this node keeps current
+// a second old, and without Head, Peak and Bots. The figures of topics that this node keeps current
 // come from memory. All other topics together cost at most one round trip to the store, and
 // no roster is loaded for them. Counts waits for the store until the deadline of ctx, or for
 // 50 ms if ctx has none.

@@ -174,7 +174,8 @@ func (w *windowSource) showLocked(view *View) {
 // figures returns the topic's figures with the total, which the diffs of a large topic lack for a while.
 func (v *windowView) figures() figures {
 	f := v.View.figures()
-	return figures{f[0], f[1], f[3]<<1 | f[2], v.Total}
+	f[2] = v.Total
+	return f
 }
 
 // maxHeartbeats bounds how many cursors a windowView keeps heartbeats for: its readers may be at many

@@ -88,7 +88,7 @@ func (w *windowSource) followLocked(s *reader) *sharedEvent {
 		}
 	}
 	if e != nil && s.told != unknownFigures {
-		s.told[3] = w.now.also.Total
+		s.told[2] = w.now.also.Total
 	}
 	return e
 }

@@ -22,14 +22,28 @@ return answer
 -- [counts] Reads the figures of topics: Store.Counts. Where a key is of another type, its figure is the
 -- server's error, and those of other topics are right.
 -- KEYS    for each topic 1 head, 2 users, 3 current, 4 old, 5 guests, 6 before, 7 listed,
---         8 signed
+--         8 signed, 9 peak, 10 bots
 -- Returns for each topic the head, and how many users are online, viewed a page in this period
 --         and in the one before, how many guests the sketches say, without
---         those who signed in, and how many are listed
--- Cost    seven calls a topic, about 6 us; sketches of many guests 20 to 90 us more
+--         those who signed in, how many are listed, the record as in topic_kept.lua, and
+--         {name, how many, for each name of bots}
+-- Cost    nine calls a topic, about 6 us; sketches of many guests 20 to 90 us more, and 0.3 us a bot
 local read, keys, figures = redis.pcall, KEYS, {}
+
+-- Returns the bots by name.
+local function named(bots)
+  if bots.err or #bots == 0 then return bots end
+  local many, flat = {}, {}
+  for i = 2, #bots, 2 do
+    local name = string.match(bots[i], ' (.*)')
+    if name then many[name] = (many[name] or 0) + 1 end
+  end
+  for name, n in pairs(many) do flat[#flat + 1], flat[#flat + 2] = name, n end
+  return flat
+end
+
 local n = 0
-for i = 1, #keys, 8 do
+for i = 1, #keys, 10 do
   figures[n + 1] = read('GET', keys[i])
   figures[n + 2] = read('HLEN', keys[i + 1])
   figures[n + 3] = read('SCARD', keys[i + 2])
@@ -38,7 +52,9 @@ for i = 1, #keys, 8 do
   if tonumber(guests) and tonumber(signed) then guests = math.max(guests - signed, 0) end
   figures[n + 5] = guests
   figures[n + 6] = read('ZCARD', keys[i + 6])
-  n = n + 6
+  figures[n + 7] = read('GET', keys[i + 8])
+  figures[n + 8] = named(read('HGETALL', keys[i + 9]))
+  n = n + 8
 end
 return figures
 

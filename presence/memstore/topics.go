@@ -10,20 +10,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Extras implements [backend.Store].
-func (s *Store) Extras(_ context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	extras := make([]backend.Extras, len(topics))
-	for i, name := range topics {
-		extras[i].Peak = s.peaks[name]
-		if t := s.topics[name]; t != nil {
-			extras[i].Bots = t.bots.byName()
-		}
-	}
-	return extras, nil
-}
-
 // Topics implements [backend.Store]. It looks at each topic.
 func (s *Store) Topics(_ context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	s.mu.Lock()
