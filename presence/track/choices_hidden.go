@@ -60,6 +60,14 @@ func (v *View) shownUsers() (users []presence.UserID) {
 	return users
 }
 
+// writeMissing writes again whom pages here hold, and the store does not have: it may have lost its data once more while the nodes
+// restored.
+func (c *choices) writeMissing(r *replica) {
+	for _, id := range r.missingMembers() {
+		c.writer.put(r.out.topic, cell{member: id, pages: leaseCell{need: toMake}, visits: leaseCell{need: toMake}})
+	}
+}
+
 // admitHeld lists a withheld user of a topic if a connection of this node holds the user. If the user has signed out, it
 // says so again: the store has in old data what held the user before.
 //

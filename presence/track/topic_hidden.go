@@ -162,6 +162,13 @@ func (r *replica) withheldMembers() []*entry {
 	return slices.Collect(maps.Values(r.provisional.withheld))
 }
 
+// missingMembers returns the members that the roster here has and the store has not.
+func (r *replica) missingMembers() []presence.UserID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.provisional.missing))
+}
+
 // withholds reports whether a member is withheld.
 func (r *replica) withholds(id presence.UserID) bool {
 	r.mu.Lock()
