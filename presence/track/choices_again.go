@@ -94,7 +94,11 @@ func (c *choices) hearAll(ctx context.Context) error {
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	_, unsure := c.users.records.last(user)
 	if c.users.answer(user, choiceOf(s, time.Time{}, time.Time{})) {
-		if unsure {
+		now := c.users.choiceOf(user)
+		if now.rev() > s.Rev && !c.directory.on() {
+			c.life.spawn(func(ctx context.Context) { c.keepAgain(ctx, user, now) })
+		}
+		if unsure || now.hides() {
 			c.show(user)
 		} else if r := c.topics.peek(backend.DevicesTopic); r != nil { // which may have the choice of before a loss
 			r.learned(user)
@@ -110,8 +114,8 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 // they are news: they replace earlier ones.
 //
 // A node that knows nothing of the user, or has forgotten it, takes only settings that hide something: others may be older
-// than what it has forgotten. It reports unsure if the Directory must say. What the Directory says is sure, and so are
-// settings that this node has just changed.
+// than what it has forgotten, and count if the answer about the user is older still. It reports unsure if the Directory must say. What
+// the Directory says is sure, and so are settings that this node has just changed.
 //
 // Example: Alice hides at node a, which forgets it as the store loses data. Node b tells once more that she was online before.
 func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, sure bool) (news, unsure bool) {
@@ -121,6 +125,7 @@ func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.
 		case !known && !sure:
 			unsure = c.users.questions.open(user) || narrow(note.Settings)
 			if !narrow(note.Settings) {
+				c.users.records.suppose(user, choiceOf(note.Settings, since, at))
 				return was, false
 			}
 		case !known:

@@ -61,10 +61,11 @@ func (v *View) shownUsers() (users []presence.UserID) {
 }
 
 // writeMissing writes again whom pages here hold, and the store does not have: it may have lost its data once more while the nodes
-// restored.
+// restored. It asks what the others chose, who may have hidden while this node stood still.
 func (c *choices) writeMissing(r *replica) {
 	for _, id := range r.missingMembers() {
 		c.writer.put(r.out.topic, cell{member: id, pages: leaseCell{need: toMake}, visits: leaseCell{need: toMake}})
+		c.askEarly(ownerIn(r.out.topic, id))
 	}
 }
 

@@ -43,18 +43,20 @@ func (c *choices) republish() {
 	c.askFrom(from)
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {
-			chosen := backend.ChosenStatus{Status: was.settings.Status, Rev: was.rev()}
-			for {
-				if _, err := c.store.PutStatus(ctx, user, chosen, true); err == nil {
-					break
-				}
-				if !wait.For(ctx, backoffLast) {
-					return
-				}
-			}
+			c.keepAgain(ctx, user, was)
 		}
 		if wait.For(ctx, time.Until(from)) {
 			c.askAgain(slices.Collect(maps.Keys(known))...)
 		}
 	})
+}
+
+// keepAgain tells the store a choice that it may have lost, until it knows that.
+func (c *choices) keepAgain(ctx context.Context, user presence.UserID, was choice) {
+	chosen := backend.ChosenStatus{Status: was.settings.Status, Rev: was.rev()}
+	for {
+		if _, err := c.store.PutStatus(ctx, user, chosen, true); err == nil || !wait.For(ctx, backoffLast) {
+			return
+		}
+	}
 }

@@ -168,3 +168,22 @@ func TestPollsWhileAHiddenUserIsKeptOut(t *testing.T) {
 		}
 	})
 }
+
+// A node that lost the notice and the diff by which a user hid, before the store lost its data, asks what those chose whom it still
+// lists and the store has not.
+func TestAsksAboutTheMissing(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newSwapStore()
+		way := presencetest.NewFaults(store)
+		a, b := start(t, store, track.Config{Node: "a"}), start(t, way, track.Config{Node: "b"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, b, track.ConnectOptions{})
+		w.want("state alice")
+		time.Sleep(time.Minute)
+		way.Disturb(presencetest.Disturbance{Lose: 1}) // a diff and a notice
+		choose(t, a, "alice", presence.Invisible)
+		store.wipe()
+		time.Sleep(8 * time.Second)
+		w.want("diff + -", "diff + -alice")
+	})
+}

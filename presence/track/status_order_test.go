@@ -75,6 +75,34 @@ func TestSenderOfAStatusWasCutOff(t *testing.T) {
 	}
 }
 
+// A node that has just begun hears late what a user chose, and the store has lost that: what the node heard counts, and the store
+// is told. A later choice in the store counts more.
+func TestLateNoticeAndAStoreThatLostTheStatus(t *testing.T) {
+	for _, later := range []presence.Status{"", presence.Away} {
+		bubble(t, "later: "+string(later), func(t *testing.T) {
+			memory := memstore.New()
+			n := keeps(t, memstore.New(), "alice", presence.Busy)
+			n.Ago = time.Minute
+			want := presence.Busy
+			if later != "" {
+				time.Sleep(time.Second)
+				keeps(t, memory, "alice", later)
+				want = later
+			}
+			a := start(t, memory, track.Config{Node: "a"})
+			noError(t, memory.Publish(t.Context(), n))
+			connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+			time.Sleep(time.Second)
+			if got := stored(t, memory, presence.Site); got != fmt.Sprintf("alice=%s ", want) {
+				t.Errorf("the store shows %q, want %s", got, want)
+			}
+			if kept, err := memory.Statuses(t.Context(), "alice"); err != nil || kept[0].Status != want {
+				t.Errorf("the store keeps %v, %v, want %s", kept, err, want)
+			}
+		})
+	}
+}
+
 // The site names a status with a page view, a second after the user chose another one.
 func TestIdentifyNamesALaterStatus(t *testing.T) {
 	for _, named := range []presence.Status{presence.Invisible, presence.Busy} {

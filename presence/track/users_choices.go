@@ -37,7 +37,7 @@ func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf
 // nothing of that.
 func (k *userRecords) visibilityOf(user presence.UserID) *presence.Visibility {
 	c, known := k.last(user)
-	if !known {
+	if !known || c.unsure && !narrow(c.settings.Settings) {
 		return nil
 	}
 	v := c.settings.At(time.Now()).Visibility(c.settings.since)
@@ -99,6 +99,9 @@ func (p *users) answer(user presence.UserID, answer choice) bool {
 	_, known := p.records.choice(user)
 	if _, waits := p.questions.waiting[user]; known || !waits {
 		return !again
+	}
+	if last, _ := p.records.last(user); last.rev() > answer.rev() { // the store lost what this node has heard of
+		answer, answer.unsure = last, false
 	}
 	p.learnLocked(user, answer)
 	return true

@@ -74,6 +74,17 @@ func (k *userRecords) learn(user presence.UserID, now choice) {
 	k.choices.Set(user, kept)
 }
 
+// suppose remembers a choice of a user that may not be the latest, unless this node knows of a later one, or of one that hides.
+func (k *userRecords) suppose(user presence.UserID, c choice) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if was, known := k.choices.Get(user); known && (was.rev() >= c.rev() || narrow(was.settings.Settings)) {
+		return
+	}
+	c.unsure = true
+	k.choices.Set(user, &c)
+}
+
 func (k *userRecords) lastHid() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
