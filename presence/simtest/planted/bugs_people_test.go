@@ -12,7 +12,7 @@ var peopleBugs = []bug{
 	{"a device has the word of before", "choices_take.go", "membersIn(topic, user, devices)", "membersIn(topic, user, devices[:0])"},
 	{"an older choice replaces a later one on a node", "choices_again.go", "case note.Rev < was.settings.Rev || note.Rev", "case note.Rev"},
 	{"settings are written without their revision", "settings_shown.go", "	u.Rev = r.settings.Rev\n", ""},
-	{"a node that forgot a choice believes an older one", "choices_again.go", "if !narrow(note.Settings) {\n				return was, false", "if false {\n				return was, false"},
+	{"a node that forgot a choice believes an older one", "choices_again.go", "if !narrow(note.Settings) {", "if false {"},
 	{"a device is shown as the store has it", "topic_hidden.go", "if v == nil || !v.Narrows(stored) {", "if true {"},
 
 	// The order of settings.

@@ -61,7 +61,7 @@ var fleetBugs = []bug{
 	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
 	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user))\n", "	_ = maps.Keys(topics)\n"},
 	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))\n", "			_ = []any{i, c}\n"},
-	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
+	{"choices are not told again after a loss", "choices_restore.go", "			c.keepAgain(ctx, user, was)\n", "			_, _ = user, was\n"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "	c.askFrom(from)\n", ""},
 	{"users are announced before their choice is known", "holdings.go", "case !r.known:\n		return false\n", "case !r.known && false:\n		return false\n"},
 
