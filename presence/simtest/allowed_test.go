@@ -136,6 +136,8 @@ var causes = map[string]func(finding) time.Duration{
 	},
 	// The store lost what the user chose, and no node knows that.
 	"choice-forgotten": func(f finding) time.Duration { return when(f.w.choiceForgotten(f.u)) },
+	// The store lost what the user chose, and no node that knows that is well.
+	"knower-away": func(f finding) time.Duration { return f.w.knownFor(f.u) },
 	// The store lost the sign-out, and no node knows of that.
 	"sign-out-forgotten": func(f finding) time.Duration { return when(f.w.forgot(f.u, catchesUp)) },
 }

@@ -190,6 +190,23 @@ func (w *world) choiceForgotten(u *person) bool {
 	return lost && (anew || muted && !slices.ContainsFunc(known, knows))
 }
 
+// knownFor returns for how long a node has been well that knows what a user chose, since the store lost that.
+func (w *world) knownFor(u *person) (d time.Duration) {
+	run := w.processes()
+	w.mu.Lock()
+	lost, known := w.lost, u.known
+	w.mu.Unlock()
+	if !lost {
+		return never
+	}
+	for _, p := range known {
+		if slices.Contains(run, p) {
+			d = max(d, p.well())
+		}
+	}
+	return d
+}
+
 // absent reports whether the user has gone, or hides.
 func (u *person) absent() bool {
 	u.w.mu.Lock()
