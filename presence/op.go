@@ -15,6 +15,9 @@ const (
 // IsConnection reports whether h is a connection.
 func (h Holder) IsConnection() bool { return h != HolderWeb && h != HolderGrace }
 
+// Visits is at the end of [Holder.Process] where the holder is that of visits, which outlive the process.
+const Visits = "~"
+
 // Node returns the name of the node that has the connection; empty for the other holders. Names of nodes have
 // no dot.
 func (h Holder) Node() string {
@@ -27,7 +30,8 @@ func (h Holder) Node() string {
 
 // Process returns the name of the process that has the connection: everything before the last dot. It
 // consists of the node's name and an id that distinguishes the process from earlier ones of that node. It is
-// empty for the other holders. Each process has a lease of its own in the store (rule 7).
+// empty for the other holders. Each process has a lease of its own in the store (rule 7). What a process holds
+// by beats alone, of connections at other nodes, has that name with [Visits] after it.
 func (h Holder) Process() string {
 	if !h.IsConnection() {
 		return ""

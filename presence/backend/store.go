@@ -88,7 +88,8 @@ import (
 //     on a process without a lease. A lapsed lease can be renewed until a sweep begins with it. It is forgotten
 //     once all that hangs on it was swept, and a renewal for no time ends a lease at once.
 //     A process that may not know what the store has of it begins a new generation, and writes what it holds again. After the
-//     time that its poll says, a sweep ends what is left of the generations before (Op.Gen).
+//     time that its poll says, a sweep ends what is left of the generations before (Op.Gen), also of its [presence.Visits], which
+//     do not hang on its lease.
 //     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
 //     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
 //     that she left, last seen at 12:00:00.

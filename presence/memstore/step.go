@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -251,7 +252,11 @@ func (s *atomicStep) sweep(most int) (leases int) {
 // returns how many it ended.
 func (s *atomicStep) sweepNode(process string, of nodeLease, dead bool) (leases int) {
 	for _, l := range s.topic.expiry.Items() {
-		if l.holder.Process() != process || !dead && l.gen >= of.gen {
+		by := l.holder.Process()
+		if !dead {
+			by = strings.TrimSuffix(by, presence.Visits)
+		}
+		if by != process || !dead && l.gen >= of.gen {
 			continue
 		}
 		_, m := s.note(l.member)

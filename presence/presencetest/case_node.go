@@ -140,12 +140,14 @@ func processProves(tr *trial) {
 func heldElsewhere(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.renews("a.p", false)
-	tr.do(presence.Site, join("u", "a.p.1"), lasting(join("u", "b.p.1"), 10*term))
+	tr.do(presence.Site, join("u", "a.p.1"), lasting(join("u", "a.p~.1"), 10*term), lasting(join("u", "b.p.1"), 10*term))
 	tr.advance(term + slack)
 	tr.sweepNodes()
 	site.wants("+u")
 	tr.wantOnline(presence.Site, "u")
 	tr.do(presence.Site, drop("u", "b.p.1"))
+	site.wants("")
+	tr.do(presence.Site, drop("u", "a.p~.1")) // a visit
 	site.wants("-u")
 }
 
@@ -159,6 +161,7 @@ func writesNoMore(tr *trial) {
 		return lasting(op, 10*term)
 	}
 	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term), lasting(join("v", "b.p.1"), 10*term), lasting(join("w", "b.p.1"), 10*term))
+	tr.do(presence.Site, lasting(join("y", "b.p~.1"), 10*term), lasting(join("z", "b.p~.1"), 10*term)) // visits
 	tr.renews("b.p", false)
 	tr.advance(slack)
 	for _, process := range []string{"a.p", "b.p"} {
@@ -169,11 +172,11 @@ func writesNoMore(tr *trial) {
 			tr.Errorf("the new generation of %q said %+v, %v, want that one before lapses soon (rule 7)", process, r, err)
 		}
 	}
-	tr.do(presence.Site, next(join("w", "b.p.1")), next(join("x", "b.p.1")))
+	tr.do(presence.Site, next(join("w", "b.p.1")), next(join("x", "b.p.1")), next(keep("z", "b.p~.1")))
 	tr.do(presence.Site, lasting(release("x", "b.p.1"), 0)) // of before, and late
 	tr.advance(slack - slack/4)
 	tr.sweepNodes()
-	site.wants("+u +v +w +x")
+	site.wants("+u +v +w +x +y +z")
 	tr.advance(term/2 - slack/4)
 	for _, process := range []string{"a.p", "b.p"} {
 		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Gen: 3, Term: term}); err != nil || !r.Alive {
@@ -183,7 +186,8 @@ func writesNoMore(tr *trial) {
 	if swept := tr.sweepNodes(); len(swept.Gone) > 0 {
 		tr.Errorf("swept %+v, want no process that lives on", swept)
 	}
-	site.wants("-u -v")
+	site.wants("-u -v -y")
+	tr.wantHeld("z", "b.p~.1")
 	tr.wantSeen(presence.Site, "u", joined)
 	tr.wantSeen(presence.Site, "v", joined)
 }

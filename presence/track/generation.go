@@ -40,7 +40,7 @@ func (g *generation) lost() bool {
 // outlive this one.
 func (g *generation) holder(visits bool) presence.Holder {
 	if visits {
-		return presence.Holder(g.process + "~.0")
+		return presence.Holder(g.process + presence.Visits + ".0")
 	}
 	return presence.Holder(g.process + ".0")
 }

@@ -230,17 +230,18 @@ func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits
 	return keep, latest
 }
 
-// written notes that the store took the joins of operations, each in a generation.
-func (p *users) written(topic presence.Topic, ops []backend.Op) {
+// written notes that the store took joins of pages and words of visits, each in a generation.
+func (p *users) written(topic presence.Topic, ops []backend.Op, visits presence.Holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, op := range ops {
 		u := p.byID[ownerIn(topic, op.User.ID)]
-		if op.Kind != backend.OpJoin || u == nil {
+		ofVisit := op.Kind == backend.OpKeep && op.Holder == visits
+		if u == nil || op.Kind != backend.OpJoin && !ofVisit {
 			continue
 		}
 		for _, h := range u.connections {
-			if !h.isVisit() && h.heldIn(topic) && h.member(topic) == op.User.ID {
+			if h.isVisit() == ofVisit && h.heldIn(topic) && h.member(topic) == op.User.ID {
 				h.written.Store(op.Gen)
 			}
 		}

@@ -102,9 +102,9 @@ const (
 	rewritePause  = 20 * time.Millisecond
 )
 
-// rewritten reports whether this node has written what its connections hold in a generation.
+// rewritten reports whether this node has written what its connections and visits hold in a generation.
 func (l *leases) rewritten(n int32) bool {
-	return !slices.ContainsFunc(l.users.all(), func(c *holder) bool { return c.written.Load() < n && c.holds() && c.conn.Err() == nil })
+	return !slices.ContainsFunc(append(l.users.all(), l.users.allVisits()...), func(c *holder) bool { return c.written.Load() < n && c.holds() && c.conn.Err() == nil })
 }
 
 // rewrite writes what this node holds by connections and visits.

@@ -78,6 +78,7 @@ func (l *leases) visitOf(c claim) (h *holder, news bool) {
 	h = &holder{id: c.id, cfg: l.cfg, visitor: c.visitor(), people: c.device != ""}
 	h.visit.Store(&c)
 	h.held = heldBy{identified: identified, opened: identified}
+	h.written.Store(l.generation.n.Load()) // nothing of it was written before
 	h.beat.Store(true)
 	h.beaten.Store(time.Now().UnixNano())
 	v := &visit{holder: h, leases: l}

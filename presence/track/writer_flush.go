@@ -115,7 +115,7 @@ func (f *flusher) applied(topic presence.Topic, d *dirty, ops []backend.Op, unkn
 		member presence.UserID
 		of     word
 	}
-	f.holdings.users.written(topic, ops)
+	f.holdings.users.written(topic, ops, f.holdings.generation.holder(true))
 	gone, own := make(map[lease]bool, len(unknown)), []presence.UserID(nil)
 	for _, i := range unknown {
 		op := ops[i]

@@ -136,17 +136,18 @@ return 1
 
 -- [node_sweep] Ends the leases that hang on a process whose own lease has lapsed, and announces the leaves.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 8 the process and generation; 9 its last renewal, ms: a proof of life; 10 cursor of
---         ZSCAN; 11 how many leases it looks at, about
+-- ARGV    as topic.lua; 8 the process and generation; 9 its last renewal, ms: a proof of life; 0: it lives, and what it
+--         wrote before this generation ends, also of visits; 10 cursor of ZSCAN; 11 how many leases it looks at, about
 -- Returns {the next cursor (0 at the end), leases ended, leaves announced}, as texts
 -- Cost    about 0.2 us for each lease that it looks at, and O(log leases) for each that it ends
 local scanned = redis.call('ZSCAN', leases, ARGV[10], 'COUNT', ARGV[11])
 local process, present = match(ARGV[8], '^(.*)\31(%d+)$')
-local prefix, due, ids, holders = '\31' .. process .. '.', {}, {}, {}
+local hung, visits, due, ids, holders = '\31' .. process .. '.', ARGV[9] == '0' and '\31' .. process .. '~.', {}, {}, {}
 for i = 1, #scanned[2], 2 do
   local member = scanned[2][i]
-  local at = find(member, prefix, 1, true)
-  if at and not find(member, '.', at + #prefix, true) then
+  local at, last = find(member, hung, 1, true)
+  if not at and visits then at, last = find(member, visits, 1, true) end
+  if at and not find(member, '.', last + 1, true) then
     due[#due + 1], due[#due + 2] = member, scanned[2][i + 1]
     ids[#ids + 1], holders[#ids + 1] = sub(member, 1, at - 1), sub(member, at + 1)
   end
