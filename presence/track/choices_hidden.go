@@ -61,12 +61,33 @@ func (v *View) shownUsers() (users []presence.UserID) {
 }
 
 // writeMissing writes again whom pages here hold, and the store does not have: it may have lost its data once more while the nodes
-// restored. It asks what the others chose, who may have hidden while this node stood still.
+// restored. It asks what others chose, who may have hidden while this node stood still. Each call does so for some of them, since
+// 100,000 may be missing until all nodes have restored.
 func (c *choices) writeMissing(r *replica) {
-	for _, id := range r.missingMembers() {
+	held, unknown := c.users.sort(r.out.topic, r.missingMembers(), maxAskedAtOnce)
+	for _, id := range held {
 		c.writer.put(r.out.topic, cell{member: id, pages: leaseCell{need: toMake}, visits: leaseCell{need: toMake}})
+	}
+	for _, id := range unknown {
 		c.askEarly(ownerIn(r.out.topic, id))
 	}
+}
+
+// sort returns, of some members of a topic, up to most whom a page here holds, and as many others whose choice this node does not
+// know.
+func (p *users) sort(topic presence.Topic, members []presence.UserID, most int) (held, unknown []presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range members {
+		if len(p.holdersLocked(topic, id)) > 0 {
+			if len(held) < most {
+				held = append(held, id)
+			}
+		} else if _, known := p.records.choice(ownerIn(topic, id)); !known && len(unknown) < most {
+			unknown = append(unknown, id)
+		}
+	}
+	return held, unknown
 }
 
 // admitHeld lists a withheld user of a topic if a connection of this node holds the user. If the user has signed out, it

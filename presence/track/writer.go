@@ -321,20 +321,34 @@ func (w *writer) landed() {
 	w.flying = nil
 }
 
-// take returns what is to be written now, by topic. It is being written until landed is called.
+// maxAtOnce is about how many cells one call of the store writes. Thousands take a server some tenths of a second, and a call that
+// is given up is written again as a whole.
+const maxAtOnce = 4000
+
+// take returns what is to be written now, by topic, up to about maxAtOnce cells. It is being written until landed is called.
 func (w *writer) take() (topics map[presence.Topic]*dirty) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, next := time.Now(), time.Time{}
+	now, next, room := time.Now(), time.Time{}, maxAtOnce
 	topics = make(map[presence.Topic]*dirty)
 	for topic, d := range w.topics {
 		due := w.pace.due(topic, d)
-		if !d.after.After(now) && (w.last || !due.After(now)) {
-			topics[topic] = d
+		switch {
+		case d.after.After(now), !w.last && due.After(now):
+			if next.IsZero() || due.Before(next) {
+				next = due
+			}
+		case room <= 0:
+			w.kick.Wake()
+		default:
 			delete(w.topics, topic)
+			if rest := d.cut(room); rest != nil {
+				w.topics[topic] = rest
+				w.kick.Wake()
+			}
+			topics[topic] = d
 			w.count -= d.size()
-		} else if next.IsZero() || due.Before(next) {
-			next = due
+			room -= d.size()
 		}
 	}
 	if !next.IsZero() && !w.last {

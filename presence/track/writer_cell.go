@@ -261,6 +261,24 @@ func (d *dirty) merge(next *dirty) {
 	d.acks = append(d.acks, next.acks...)
 }
 
+// cut leaves about n cells, and returns the others; nil: there are none.
+func (d *dirty) cut(n int) (rest *dirty) {
+	for owner, cells := range d.cells {
+		if d.count <= n {
+			break
+		}
+		if rest == nil {
+			rest = newDirty()
+			rest.touched, rest.changes, rest.awaited = d.touched, d.changes, d.awaited
+		}
+		rest.cells[owner] = cells
+		rest.count += len(cells)
+		d.count -= len(cells)
+		delete(d.cells, owner)
+	}
+	return rest
+}
+
 // all returns the operations without a user.
 func (d *dirty) all() (ops []backend.Op) {
 	for _, op := range d.others {

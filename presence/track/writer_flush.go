@@ -31,7 +31,10 @@ func (f *flusher) finish(ctx context.Context) {
 	f.writer.end()
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	for !f.flush(last) && wait.For(last, backoffFirst) {
+	for pause := flushInterval; !f.flush(last) || f.writer.waitsForStore(); pause = backoffFirst {
+		if !wait.For(last, pause) {
+			return
+		}
 	}
 }
 

@@ -1,0 +1,70 @@
+package track_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// largest notes how many operations a call has at most.
+type largest struct {
+	backend.Store
+	most int
+}
+
+func (s *largest) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	ops := 0
+	for _, b := range batches {
+		ops += len(b.Ops)
+	}
+	s.most = max(s.most, ops)
+	return s.Store.Apply(ctx, batches)
+}
+
+// After an outage much waits, in one topic or in many. It is written in several calls, each in time, and all of it also if the
+// tracker closes.
+func TestMuchIsWrittenInParts(t *testing.T) {
+	const users = 10_000
+	for _, topics := range []int{1, 1000} {
+		for _, closes := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				calls := &largest{Store: memory}
+				way := presencetest.NewFaults(calls)
+				a := start(t, way, track.Config{Node: "a"})
+				for i := range users { // so that the choice of each is known
+					connect(t, a, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i)), Observe: true})
+				}
+				way.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
+				for i := range users {
+					a.Seen(presence.Topic(fmt.Sprint("thread:", i%topics)), user(fmt.Sprint("u", i)), presence.Device{})
+				}
+				time.Sleep(10 * time.Second)
+				calls.most = 0
+				way.Heal()
+				if closes {
+					noError(t, a.Close(context.Background()))
+				} else {
+					time.Sleep(5 * time.Second)
+				}
+				online := 0
+				for i := range topics {
+					counts, err := memory.Counts(t.Context(), presence.Topic(fmt.Sprint("thread:", i)))
+					noError(t, err)
+					online += counts[0].Total
+				}
+				if online != users || calls.most > 4100 {
+					t.Errorf("%d topics, closes %v: %d users are there, want %d; a call has %d operations, want 4,000 or so", topics, closes, online, users, calls.most)
+				}
+			})
+		}
+	}
+}
