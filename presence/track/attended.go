@@ -136,5 +136,10 @@ func (a *attendance) certain(r *replica) error {
 func (r *replica) isProvisional() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.provisional.open()
+	for _, a := range r.ledger.apart {
+		if a.stands {
+			return true
+		}
+	}
+	return false
 }

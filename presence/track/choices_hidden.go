@@ -60,61 +60,33 @@ func (v *View) shownUsers() (users []presence.UserID) {
 	return users
 }
 
-// writeMissing writes again whom pages here hold, and the store does not have: it may have lost its data once more while the nodes
-// restored. It asks what others chose, who may have hidden while this node stood still. Each call does so for some of them, since
-// 100,000 may be missing until all nodes have restored.
-func (c *choices) writeMissing(r *replica) {
-	held, unknown := c.users.sort(r.out.topic, r.missingMembers(), maxAskedAtOnce)
-	for _, id := range held {
-		c.writer.put(r.out.topic, cell{member: id, pages: leaseCell{need: toMake}, visits: leaseCell{need: toMake}})
-	}
-	for _, id := range unknown {
-		c.askEarly(ownerIn(r.out.topic, id))
+// tend looks after members of a topic whom readers see otherwise than the store has them: some at a time, because after a loss all
+// of a topic may be such until the nodes have restored.
+func (c *choices) tend(r *replica) {
+	for id, a := range r.someApart(maxAskedAtOnce) {
+		c.tendMember(r, id, a)
 	}
 }
 
-// sort returns, of some members of a topic, up to most whom a page here holds, and as many others whose choice this node does not
-// know.
-func (p *users) sort(topic presence.Topic, members []presence.UserID, most int) (held, unknown []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, id := range members {
-		if len(p.holdersLocked(topic, id)) > 0 {
-			if len(held) < most {
-				held = append(held, id)
-			}
-		} else if _, known := p.records.choice(ownerIn(topic, id)); !known && len(unknown) < most {
-			unknown = append(unknown, id)
-		}
-	}
-	return held, unknown
-}
-
-// admitHeld lists a withheld user of a topic if a connection of this node holds the user. If the user has signed out, it
-// says so again: the store has in old data what held the user before.
+// tendMember lists a member whom readers do not see if a connection of this node holds the user. If the user has signed out, it
+// says so again: the store has in old data what held the user before. Whom pages here hold, and the store does not have, it writes
+// again: the store may have lost its data once more while the nodes restored. It asks what the others chose, who may have hidden, or
+// shown themselves, while this node stood still.
 //
 // Example: Alice views a page at 12:00 and signs out at 12:01. At 12:02 Redis starts again with a file of 12:00:30.
-func (c *choices) admitHeld(r *replica) {
-	for _, e := range r.withheldMembers() {
-		records := c.users.records
-		out, off := records.outAt(r.out.topic, e.ID), records.viewsEndedAt(ownerIn(r.out.topic, e.ID))
-		switch {
-		case c.holdsAs(r.out.topic, e):
-			r.admit(e.ID)
-		case e.Since.Before(out):
-			c.writer.put(r.out.topic, cell{member: e.ID, out: out})
-		case e.Since.Before(off):
-			c.writer.put(r.out.topic, cell{member: e.ID, off: off})
-		}
+func (c *choices) tendMember(r *replica, id presence.UserID, a apart) {
+	topic, owner, records := r.out.topic, ownerIn(r.out.topic, id), c.users.records
+	switch {
+	case a.stored == nil:
+		c.writer.put(topic, cell{member: id, pages: leaseCell{need: toMake}, visits: leaseCell{need: toMake}})
+	case c.holdsAs(topic, a.stored):
+		r.admit(id)
+	case a.stored.Since.Before(records.outAt(topic, id)):
+		c.writer.put(topic, cell{member: id, out: records.outAt(topic, id)})
+	case a.stored.Since.Before(records.viewsEndedAt(owner)):
+		c.writer.put(topic, cell{member: id, off: records.viewsEndedAt(owner)})
 	}
-}
-
-// askUnsure asks the Directory about users whom a topic hides, or shows to fewer, although this node is not sure of their
-// choice.
-func (c *choices) askUnsure(r *replica) {
-	for _, user := range r.unsure() {
-		c.askEarly(user)
-	}
+	c.askEarly(owner)
 }
 
 // holdsAs reports whether a connection of this node holds a member of a topic, and lets others see no less than an

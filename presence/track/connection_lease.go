@@ -39,7 +39,9 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	}
 	for _, topic := range topics {
 		if r := t.topics.peek(topic); r != nil {
-			t.choices.admitHeld(r)
+			if a := r.apartOf(c.member(topic)); a.stored != nil {
+				t.choices.tendMember(r, c.member(topic), a)
+			}
 		}
 	}
 	for _, r := range rosters {

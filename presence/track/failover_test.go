@@ -102,6 +102,9 @@ func TestLeavesLostByAFailover(t *testing.T) {
 			store.failover()
 			time.Sleep(3 * time.Second)
 			unchanged() // other versions, and nobody left or came
+			noError(t, store.Publish(t.Context(), keeps(t, store, "drops", presence.Busy)))
+			time.Sleep(time.Second)
+			unchanged() // who has left does not come back because a node learns what the user chose
 			back := connect(t, a, track.ConnectOptions{Visitor: visitor("returns")})
 			w.want("diff +returns -")
 			time.Sleep(2 * time.Minute)

@@ -111,9 +111,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 		}
 	}
 	for _, r := range loaded {
-		h.choices.admitHeld(r)
-		h.choices.writeMissing(r)
-		h.choices.askUnsure(r)
+		h.choices.tend(r)
 	}
 }
 

@@ -23,11 +23,7 @@ type sight struct {
 // long as one at a hidden user (rule P2).
 func (v *View) sightOf(user presence.UserID) (s sight, here bool) {
 	add := func(e *entry) bool {
-		visibility := e.visibility()
-		if chosen := v.chosen[e.ID]; chosen != nil {
-			visibility = *chosen
-		}
-		s.add(e, visibility)
+		s.add(e, e.visibility())
 		return true
 	}
 	behind := v.roster.devicesOf(user, add)

@@ -94,7 +94,7 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 	}
 	for _, r := range s.topics.all() {
 		for _, member := range membersIn(r.out.topic, user, devices) {
-			r.signedOut(member)
+			r.look(member)
 		}
 	}
 	s.users.removeViews(user, at)

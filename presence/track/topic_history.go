@@ -14,8 +14,9 @@ type history struct {
 	versions []version
 	index    map[presence.DiffID]int // the position after each version, counting dropped ones; nil: see fewVersions
 	dropped  int
-	limit    int // the most versions
-	changes  int // number of changes in all versions
+	mixed    bool // some versions are or were of this node alone: then no reader goes on from one of the store's
+	limit    int  // the most versions
+	changes  int  // number of changes in all versions
 }
 
 // maxChanges bounds the history of a topic in which thousands of users come and go at once. A change takes
@@ -81,7 +82,7 @@ func (h *history) local(pos int) bool {
 }
 
 func (h *history) add(v version) {
-	h.versions = append(h.versions, v)
+	h.versions, h.mixed = append(h.versions, v), h.mixed || v.local
 	h.changes += len(v.changes)
 	if h.index != nil {
 		h.index[v.id] = h.end()

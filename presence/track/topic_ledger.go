@@ -15,7 +15,7 @@ type ledger struct {
 	roster    roster                     // the published roster
 	published int                        // the position in history of the roster
 	pending   map[presence.UserID]*entry // users changed since; nil: gone
-	decided   []rosterChange             // changes in the roster that are in no version yet
+	apart     map[presence.UserID]apart  // whom readers see otherwise than the store has them at the head
 	latest    int64                      // the latest known moment of the topic, by the store's clock, in Unix nanoseconds: a user who came before it and is not listed has left
 }
 
@@ -57,9 +57,16 @@ func (l *ledger) follows(d backend.Diff) bool {
 	return d.Prev == l.head || d.Prev == backend.Origin && l.total() == 0
 }
 
-// total returns the number of users at the head.
+// total returns the number of users whom the store has at the head.
 func (l *ledger) total() int {
 	total := l.roster.len()
+	for id, a := range l.apart {
+		if a.stored == nil { // readers see the user
+			total--
+		} else if l.get(id) == nil {
+			total++
+		}
+	}
 	for id, e := range l.pending {
 		was := l.roster.get(id) != nil
 		if is := e != nil; is && !was {
@@ -71,7 +78,7 @@ func (l *ledger) total() int {
 	return total
 }
 
-// get returns a user's entry at the head, nil if absent.
+// get returns a user's entry at the head, as readers are to see it; nil: absent.
 func (l *ledger) get(id presence.UserID) *entry {
 	if e, ok := l.pending[id]; ok {
 		return e
@@ -79,23 +86,18 @@ func (l *ledger) get(id presence.UserID) *entry {
 	return l.roster.get(id)
 }
 
-// add adds the next diff. The next merge publishes it.
-func (l *ledger) add(d backend.Diff) {
-	v := version{id: d.ID, total: d.Total}
-	for c := range rosterChanges(d) {
-		l.reach(c.moment())
-		c.before = l.get(c.id)
-		if c.present = c.before != nil; !c.present && c.after == nil {
-			continue
-		}
-		if c.present && c.after != nil && !c.before.Visibility.Equal(c.after.Visibility) && c.after.visibility().Status == presence.Invisible {
-			c.left = backend.Departure{ID: c.id, LastSeen: d.At}
-		}
-		v.changes = append(v.changes, c)
-		l.pending[c.id] = c.after
+// change adds a change to the next version, unless readers see nothing of it. The next merge publishes it.
+func (l *ledger) change(v *version, c rosterChange) {
+	c.before = l.get(c.id)
+	if c.before == c.after {
+		return
 	}
-	l.history.add(v)
-	l.head = d.ID
+	c.present = c.before != nil
+	if c.after != nil && (!c.present || c.before.Visibility.Equal(c.after.Visibility) || c.after.visibility().Status != presence.Invisible) {
+		c.left = backend.Departure{}
+	}
+	v.changes = append(v.changes, c)
+	l.pending[c.id] = c.after
 }
 
 // version returns the version that the roster is at, as readers have it.
@@ -117,28 +119,10 @@ func (l *ledger) merge() net {
 	return n
 }
 
-// decide changes the roster without a diff of the store. The changes become part of the next local version.
-func (l *ledger) decide(n net) {
-	for _, left := range n.leaves {
-		l.decided = append(l.decided, rosterChange{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
-	}
-	for _, e := range n.joins {
-		before := l.roster.get(e.ID)
-		l.decided = append(l.decided, rosterChange{id: e.ID, before: before, present: before != nil, after: e})
-	}
-	l.roster.apply(n)
-}
-
-// addLocal adds a version that exists only on this node. Everything before it must be published.
-func (l *ledger) addLocal(id presence.DiffID) {
-	l.history.add(version{id: id, local: true, changes: l.decided})
-	l.published, l.decided = l.history.end(), nil
-}
-
 // restartHistory drops all diffs. Readers that resume from an older version get a state.
 func (l *ledger) restartHistory(at presence.DiffID) {
 	l.history = newHistory(at, l.history.limit)
-	l.published, l.decided = l.history.end(), nil
+	l.published = l.history.end()
 }
 
 // missedSince returns what a reader at a position of the history has missed, with users as the roster has

@@ -1,8 +1,11 @@
 package track
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -10,59 +13,150 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A provisional holds the users about whom this node and a store that lost data disagree: the roster here stands still
-// until every node has had time to restore its leases, and then what the store has counts. Without this rule a wipe
-// would make every user leave and come back, and a failover that lost the latest writes would bring back users who have
-// left.
+// An apart is a member whom readers here see otherwise than the store has it: because of what its user chose, see
+// topic_hidden.go, or because the store lost data. What they see is derived: see seen. Who learns anything that may change that
+// makes the topic look again.
 //
-//	data lost   reload                                settled
-//	    │          │                                     │
-//	────┴──────────┴─────────────────────────────────────┴──▶
-//	    missing:   stay listed ────────────────────────▶│ leave
-//	    withheld:  stay out ───────────────────────────▶│ join
+// After a loss the roster here stands still until every node has had time to restore its
+// leases, and then what the store has counts. Without this rule a wipe would make every user leave and come back, and a failover
+// that lost the latest writes would bring back users who have left.
+//
+//	data lost   reload                               settled
+//	    │          │                                    │
+//	────┴──────────┴────────────────────────────────────┴──▶
+//	    the store has lost the user:  stay listed ─────▶│ leave
+//	    the store has an old lease:   stay out ────────▶│ join
 //
 // It is settled after settleFor, by default 13 s: then every node has restored its leases, and sweeps have ended those that no node
-// holds any more (see generation).
+// holds any more (see generation). These do not wait for it:
+//   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of reach meanwhile.
+//   - Who signed out or hides leaves at once: no node restores the lease, and the store cannot report a leave of a user that it lost.
+//   - A diff about a user counts.
+//   - Who is out joins at once if a connection of this node holds the user.
 //
-// The reload compares the roster here with the one that the store still has:
-//   - A user who is listed here and not there is missing. The user stays listed, and
-//     leaves when it is settled, unless a node restored the lease.
-//   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of
-//     reach meanwhile.
-//   - A user who left here and is there again with an old lease is withheld. Who came before
-//     the latest diff that this node had, and is not listed, has left. The user
-//     stays out, and joins when it is settled if something still holds the user. If a connection of this node
-//     does, the user joins at once.
-//   - A listed user who signed out, or hides, is removed at once: see isOut. No node restores the lease, and the store
-//     cannot report a leave of a user that it lost. Who is not listed and is out is withheld.
-//   - A listed device that its user hid from somebody, and that the store shows as before, is still shown as
-//     hidden: see narrower.
-//   - Every other change is published at once. A later diff about a missing or withheld
-//     user is published too, and ends the doubt.
+// Example: Redis is wiped at 12:00:00, and reloads are at 12:00:03. Alice's node restored her lease at 12:00:02: readers see nothing
+// of it. Bob's node was stopped at 12:00:01: he stays, and leaves at 12:00:16. Another day Carol leaves at 11:59:59, and at 12:00:00
+// Redis fails over to a copy that still has her: she stays out. Her lease ends with the earlier generation of its node by 12:00:11,
+// so she never appears.
 //
-// Example: Redis is wiped at 12:00:00, and reloads are at 12:00:03. Alice's node restored
-// her lease at 12:00:02: readers see nothing of it. Bob's node was stopped at 12:00:01:
-// he is missing, and leaves at 12:00:16. Another day Carol leaves at 11:59:59, and at
-// 12:00:00 Redis fails over to a copy that still has her: she is withheld. Her lease
-// ends with the earlier generation of its node by 12:00:11, so she never appears.
-//
-// While users are missing or withheld, each version has a name that only this node
-// uses: see nextVersion.
-type provisional struct {
-	missing  map[presence.UserID]missingUser
-	withheld map[presence.UserID]*entry               // with their entries in the store
-	narrowed map[presence.UserID]*presence.Visibility // of devices: what Views show in place of what the store has
-	active   bool                                     // the history has versions of a provisional roster
-	kept     bool                                     // a diff shows somebody who is withheld, and is not published yet
-	versions int32                                    // the number of names that nextVersion has made
-	latest   time.Time                                // when a user was last withheld
-	timer    *time.Timer                              // settles
+// While there are any, each version has a name that only this node uses: see nextVersion.
+type apart struct {
+	stored *entry    // what the store has; nil: nothing
+	stands bool      // readers see what they saw when the store lost data
+	counts bool      // what the store has counts, although this node knows that the user hides
+	since  time.Time // zero: readers saw what the store had
 }
 
-// A missingUser is listed here, but the store has lost the user.
-type missingUser struct {
-	entry *entry
-	left  backend.Departure // the leave to publish if no node restores the user
+// seen says what readers are to see of a member; nil: nothing. shown is what they see now.
+func (r *replica) seen(id presence.UserID, a apart, shown *entry) *entry {
+	switch chosen, _ := r.records.last(id); { // of devices there is none
+	case a.stands && shown != nil && !chosen.hides() && !r.signedOut(shown):
+		return shown
+	case a.stored == nil, a.stands && !chosen.shown.After(a.since), chosen.hides() && !a.counts:
+		return nil
+	}
+	return r.narrowed(a, shown)
+}
+
+// see is seen. It notes whether the store has the member otherwise.
+func (r *replica) see(id presence.UserID, a apart, shown *entry) *entry {
+	is, l := r.seen(id, a, shown), &r.ledger
+	if (is == nil) == (a.stored == nil) && (is == nil || is.Visibility.Equal(a.stored.Visibility)) {
+		delete(l.apart, id)
+		return is
+	}
+	if len(l.apart) == 0 {
+		l.apart = make(map[presence.UserID]apart)
+		r.settleAfter(r.settleFor())
+	}
+	if a.since.IsZero() {
+		a.since = time.Now()
+	}
+	l.apart[id] = a
+	return is
+}
+
+// stand makes the roster that was just read from the store the one of readers, who had another one until then, and returns the
+// difference. This node knew the topic completely until latest: who came before that and is not listed has left. gone has the users
+// whose leave is in the log. A second loss starts the period again.
+func (r *replica) stand(readers roster, latest int64, gone map[presence.UserID]backend.Departure) net {
+	l, now := &r.ledger, time.Now()
+	was, stored := l.apart, l.roster.copy()
+	l.apart = nil
+	stored.byID.Scan(func(e *entry) bool {
+		shown := readers.get(e.ID)
+		old := latest > 0 && shown == nil && (r.signedOut(e) || e.Since.UnixNano() <= latest)
+		if is := r.see(e.ID, apart{stored: e, stands: old, since: now}, shown); is == nil {
+			l.roster.remove(e.ID)
+		} else if is != e {
+			l.roster.set(is)
+		}
+		return true
+	})
+	readers.byID.Scan(func(e *entry) bool {
+		a := apart{stands: !gone[e.ID].LastSeen.After(e.Since), since: now}
+		if before, is := was[e.ID]; is && before.stored == nil {
+			a.since = before.since
+		}
+		if stored.get(e.ID) == nil && r.see(e.ID, a, e) != nil {
+			l.roster.set(e)
+		}
+		return true
+	})
+	n := difference(readers, l.roster)
+	for i, left := range n.leaves {
+		if n.leaves[i] = gone[left.ID]; !n.leaves[i].LastSeen.After(readers.get(left.ID).Since) {
+			n.leaves[i] = r.departure(left.ID, now)
+		}
+	}
+	return n
+}
+
+// look makes readers see members as this node knows their users now.
+func (r *replica) look(ids ...presence.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && r.ledger.loaded() {
+		r.lookLocked(ids...)
+	}
+}
+
+func (r *replica) lookLocked(ids ...presence.UserID) {
+	v := version{local: true}
+	for _, id := range ids {
+		shown := r.ledger.get(id)
+		a, is := r.ledger.apart[id]
+		if !is {
+			a.stored = shown
+		}
+		c := rosterChange{id: id, after: r.see(id, a, shown), left: r.departure(id, a.since)}
+		if chosen, _ := r.records.last(id); shown == nil && c.after != nil && chosen.shown.After(c.after.Since) { // who hid comes as others do
+			m := c.after.Member
+			m.Since = chosen.shown
+			c.after = newEntry(m)
+		}
+		r.ledger.change(&v, c)
+	}
+	if len(v.changes) > 0 {
+		v.id = r.nextVersion()
+		r.ledger.history.add(v)
+		r.publishPendingLocked()
+	}
+}
+
+// departure returns the leave of a user who hides, or of one who was last seen at a moment, unless the user may have turned unseen
+// since (rule 5 of [backend.Store]).
+func (r *replica) departure(id presence.UserID, seen time.Time) backend.Departure {
+	left, devices := backend.Departure{ID: id}, r.out.topic == backend.DevicesTopic
+	switch c, _ := r.records.last(ownerIn(r.out.topic, id)); {
+	case c.hides() && devices:
+		left.LastSeen = c.at
+	case c.hides() && !c.Unseen():
+		left.LastSeen = cmp.Or(c.at, time.Now())
+	case !c.hides() && r.cfg.Directory == nil:
+		left.LastSeen = seen
+	}
+	return left
 }
 
 // oldFor is how long the store may have something that was ended: until a lease that nobody renews has expired and was swept.
@@ -71,135 +165,22 @@ func (r *replica) oldFor() time.Duration {
 	return max(r.kind.TTL, restoreFor(r.kind.TTL)) + restoreWait
 }
 
-// settleFor is how long a roster stays provisional: until the nodes have restored their leases, earlier generations
+// settleFor is how long a roster stands still: until the nodes have restored their leases, earlier generations
 // and dead processes have lapsed, and a sweep could end what hung on them.
 func (r *replica) settleFor() time.Duration {
 	return max(restoreFor(r.kind.TTL), r.cfg.NodeTTL) + 2*restoreWait
 }
 
-// open reports whether any user is missing or withheld.
-func (p *provisional) open() bool { return len(p.missing)+len(p.withheld) > 0 }
-
-// stand takes the changes that lead from the roster here to that of a store that lost data. It returns those to publish
-// now, and notes the users of the others as missing or withheld. This node knew the topic completely until latest: who
-// came before that and is not listed has left. gone has the users whose leave is in the log.
-// A second loss starts the period again.
-func (r *replica) stand(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure) (certain net) {
-	p := &r.provisional
-	missing := p.missing
-	p.missing, p.withheld = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
-	for _, l := range n.leaves {
-		e, left := listed.get(l.ID), gone[l.ID]
-		if was, ok := missing[l.ID]; ok {
-			l = was.left
-		}
-		switch {
-		case r.isOut(e):
-			certain.leaves = append(certain.leaves, l)
-		case left.LastSeen.After(e.Since):
-			certain.leaves = append(certain.leaves, left)
-		default:
-			p.missing[l.ID] = missingUser{e, l}
-		}
-	}
-	for _, e := range n.joins {
-		was := listed.get(e.ID)
-		if was == nil && (r.isOut(e) || e.Since.UnixNano() <= latest) {
-			p.withheld[e.ID] = e
-			continue
-		}
-		if was != nil && was.Visibility != nil && p.narrowed[e.ID] == nil && was.Visibility.Narrows(e.visibility()) {
-			p.narrow(e.ID, was.Visibility)
-		}
-		certain.joins = append(certain.joins, e)
-	}
-	p.active, p.latest = p.open(), time.Now()
-	return certain
-}
-
-// overlay turns a store's roster into the provisional one: it adds missing users, and removes withheld ones.
-func (p *provisional) overlay(r roster) {
-	for _, m := range p.missing {
-		r.set(m.entry)
-	}
-	for id := range p.withheld {
-		r.remove(id)
-	}
-}
-
-// decide forgets the users of a diff, who are no longer missing or withheld.
-func (p *provisional) decide(d backend.Diff) {
-	for _, users := range [][]presence.Member{d.Joins, d.Updates} {
-		for _, m := range users {
-			p.forget(m.ID)
-		}
-	}
-	for _, l := range d.Leaves {
-		p.forget(l.ID)
-	}
-}
-
-func (p *provisional) forget(id presence.UserID) {
-	delete(p.missing, id)
-	delete(p.withheld, id)
-}
-
-// settle returns the changes that are due: missing users leave, and withheld users join, except those who hide. These join
-// once the store has not learned it for as long as anything old may last there: then it knows of a later choice.
-func (p *provisional) settle(hides func(presence.UserID) bool, old time.Duration) (n net) {
-	for _, m := range p.missing {
-		n.leaves = append(n.leaves, m.left)
-	}
-	clear(p.missing)
-	for id, e := range p.withheld {
-		if !hides(id) || time.Since(p.latest) >= old {
-			n.joins = append(n.joins, e)
-			delete(p.withheld, id)
-		}
-	}
-	return n
-}
-
-// nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
-// with a state. The name contains a hash of the node's whole name.
-func (p *provisional) nextVersion(head presence.DiffID, node string) presence.DiffID {
-	p.versions++
-	hash := fnv.New32a()
-	hash.Write([]byte(node))
-	id := fmt.Sprintf("%s-%x-%x", head, hash.Sum32(), p.versions)
-	return presence.DiffID(id[max(len(id)-wire.MaxDiffIDLen, 0):])
-}
-
-func (p *provisional) stop() {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-}
-
 // settleAfter makes settle run once, in place of the time that was set before.
 func (r *replica) settleAfter(d time.Duration) {
-	r.provisional.stop()
-	r.provisional.timer = time.AfterFunc(d, r.settle)
-}
-
-// signedOut publishes the leave of a member who signed out and whom the store has lost: no other leave will come.
-func (r *replica) signedOut(id presence.UserID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m, missing := r.provisional.missing[id]; missing && r.isOut(m.entry) {
-		r.leaveMissingLocked(id)
+	if r.settling != nil {
+		r.settling.Stop()
 	}
+	r.settling = time.AfterFunc(d, r.settle)
 }
 
-func (r *replica) leaveMissingLocked(id presence.UserID) {
-	if m, missing := r.provisional.missing[id]; missing && !r.closed {
-		r.publishPendingLocked()
-		delete(r.provisional.missing, id)
-		r.decideLocked(net{leaves: []backend.Departure{m.left}})
-	}
-}
-
-// settle ends a provisional roster. If the store was out again, no node could
+// settle makes what the store has count, but for users who hide. For these it counts once the store has not learned it for as long as
+// anything old may last there: then it knows of a later choice. If the store was out again, no node could
 // restore anything, so the nodes get the time anew. The same holds if the store lost its data again, which a
 // replica cannot notice if the topic was still empty.
 func (r *replica) settle() {
@@ -210,35 +191,34 @@ func (r *replica) settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.closed || !r.provisional.open():
+	case r.closed || len(r.ledger.apart) == 0:
 	case trusted < settled:
 		r.settleAfter(settled - trusted)
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.settleAfter(time.Second)
 	default:
-		r.publishPendingLocked()
-		if r.decideLocked(r.provisional.settle(r.hides, r.oldFor())); r.provisional.open() {
+		for id, a := range r.ledger.apart {
+			a.stands, a.counts = false, time.Since(a.since) >= r.oldFor()
+			r.ledger.apart[id] = a
+		}
+		if r.lookLocked(slices.Sorted(maps.Keys(r.ledger.apart))...); len(r.ledger.apart) > 0 {
 			r.settleAfter(settled)
 		}
 	}
 }
 
-// decideLocked publishes decisions about users who were missing or withheld. The caller must have published
-// pending diffs, because they still belong to a provisional version with its own name.
-func (r *replica) decideLocked(n net) {
-	r.ledger.decide(n)
-	r.narrowChanged(n)
-	if !r.provisional.open() {
-		r.endProvisionalLocked()
-	} else if n.empty() {
-		return
-	}
-	r.publishLocked(n)
+// nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
+// with a state. The name contains a hash of the node's whole name.
+func (r *replica) nextVersion() presence.DiffID {
+	r.names++
+	hash := fnv.New32a()
+	hash.Write([]byte(r.cfg.Node))
+	id := fmt.Sprintf("%s-%x-%x", r.ledger.head, hash.Sum32(), r.names)
+	return presence.DiffID(id[max(len(id)-wire.MaxDiffIDLen, 0):])
 }
 
-// endProvisionalLocked restarts the history. Its versions count missing users as present and withheld users as
-// absent, but readers from another node may have seen the opposite.
-func (r *replica) endProvisionalLocked() {
-	r.provisional.active = false
-	r.ledger.restartHistory(r.ledger.head)
+// nameLocked names what is published by a version of this node alone.
+func (r *replica) nameLocked() {
+	r.ledger.history.add(version{id: r.nextVersion(), local: true})
+	r.ledger.published = r.ledger.history.end()
 }

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -35,7 +34,7 @@ func (w *mergeWindow) stop() {
 // schedulePublishLocked publishes pending changes: at once after a quiet moment, otherwise at the end of the
 // merge window.
 func (r *replica) schedulePublishLocked() {
-	if r.provisional.kept { // a reader at the latest version cannot go on from it before that is published
+	if r.apartUntoldLocked() { // a reader at the latest version cannot go on from it before that is published
 		r.publishPendingLocked()
 		return
 	}
@@ -72,14 +71,13 @@ func (r *replica) publishPendingLocked() {
 		return
 	}
 	n := r.ledger.merge()
-	r.narrowChanged(n)
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.merging.latest = time.Now()
 	switch {
-	case r.provisional.active && !r.provisional.open(): // these diffs decided about the last doubtful users
-		r.endProvisionalLocked()
+	case r.ledger.history.mixed && len(r.ledger.apart) == 0: // readers from another node may have seen the opposite of what its versions say
+		r.ledger.restartHistory(r.ledger.head)
 		r.publishLocked(n)
-	case !n.empty() || r.provisional.kept: // the store lists a user who is kept out here
+	case !n.empty() || r.apartUntoldLocked():
 		r.publishLocked(n)
 	case len(n.silent) > 0:
 		r.showFiguresLocked()
@@ -87,6 +85,12 @@ func (r *replica) publishPendingLocked() {
 			r.heard(&n)
 		}
 	}
+}
+
+// apartUntoldLocked reports whether readers are to see somebody otherwise than the store has it, and have a version of the store's.
+func (r *replica) apartUntoldLocked() bool {
+	h := r.ledger.history
+	return len(r.ledger.apart) > 0 && !h.local(h.told(r.cursor, r.out.topic))
 }
 
 // showFiguresLocked makes a new View of the same version, and sends readers its figures.
@@ -98,11 +102,10 @@ func (r *replica) showFiguresLocked() {
 
 // publishLocked makes a new View after changes, and an event with them.
 func (r *replica) publishLocked(n net) {
-	r.provisional.kept = false
 	prev, counted := r.cursor, r.counting
 	r.signals.endOf(n.leaves)
-	if r.provisional.open() { // the roster differs from the store's at this version
-		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
+	if len(r.ledger.apart) > 0 && !r.ledger.history.local(r.ledger.published) {
+		r.nameLocked()
 	}
 	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.version()), nil
 	r.counting = tellsTotals(r.kind, r.ledger.roster.len(), counted)
@@ -147,7 +150,7 @@ func (r *replica) renewViewLocked() {
 		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.counts.Peak, Bots: r.counts.Bots,
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: maps.Clone(r.provisional.narrowed),
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(),
 	}
 	if was := r.view.Load(); was != nil {
 		if v.figured = was.figured; !was.tells(r.counts) {

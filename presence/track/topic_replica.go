@@ -47,21 +47,22 @@ type replica struct {
 
 	from string // the client's address in whose share the topic counts; topics.mu guards it
 
-	mu          outletMutex // which is the outlet's, too
-	ledger      ledger
-	watch       storeWatch
-	provisional provisional
-	counts      backend.Counts // the latest figures; their total belongs to the head
-	pace        figurePace
-	staleSince  time.Time       // since when the store is out; zero: it is not
-	cursor      presence.Cursor // the cursor of the latest event
-	counting    bool            // over the roster limit, or count-only: events have only totals
-	closed      bool
-	merging     mergeWindow
-	arrived     moment               // when the oldest unpublished diff arrived
-	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
-	signals     *topicSignals        // nil until the first signal
-	windows     *windows
+	mu         outletMutex // which is the outlet's, too
+	ledger     ledger
+	watch      storeWatch
+	settling   *time.Timer    // settles
+	names      int32          // the number of names that nextVersion has made
+	counts     backend.Counts // the latest figures; their total belongs to the head
+	pace       figurePace
+	staleSince time.Time       // since when the store is out; zero: it is not
+	cursor     presence.Cursor // the cursor of the latest event
+	counting   bool            // over the roster limit, or count-only: events have only totals
+	closed     bool
+	merging    mergeWindow
+	arrived    moment               // when the oldest unpublished diff arrived
+	resumed    map[int]*sharedEvent // the diffs for readers that resume, by position in the history
+	signals    *topicSignals        // nil until the first signal
+	windows    *windows
 }
 
 // newReplica returns a replica that load begins.
@@ -99,7 +100,7 @@ func (r *replica) receive(d backend.Diff) {
 	case r.closed || r.ledger.knows(d.ID):
 	case !r.ledger.loaded() || r.watch.resyncing:
 		r.watch.hold(d)
-	case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():
+	case r.ledger.follows(d):
 		r.addLocked(d)
 		r.schedulePublishLocked()
 	default:
@@ -112,9 +113,23 @@ func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
 		r.arrived = momentOf(time.Now())
 	}
-	d = r.withoutHidden(d)
-	r.provisional.decide(d)
-	r.ledger.add(d)
+	l := &r.ledger
+	v := version{id: d.ID, total: d.Total}
+	for c := range rosterChanges(d) {
+		l.reach(c.moment())
+		shown := l.get(c.id)
+		a := apart{stored: c.after, counts: shown != nil} // who hides is listed until the store says so, or hidesWithin is over
+		if _, is := l.apart[c.id]; is {
+			a.since = time.Now()
+		}
+		if c.after != nil {
+			c.left = backend.Departure{ID: c.id, LastSeen: d.At}
+		}
+		c.after = r.see(c.id, a, shown)
+		l.change(&v, c)
+	}
+	l.history.add(v)
+	l.head = d.ID
 }
 
 // has reports whether a user is there, as far as this node knows. It returns true before the topic is loaded.
@@ -129,7 +144,9 @@ func (r *replica) close() {
 	r.mu.Lock()
 	r.closed = true
 	r.merging.stop()
-	r.provisional.stop()
+	if r.settling != nil {
+		r.settling.Stop()
+	}
 	r.windows.stop()
 	r.signals.stop()
 	stop := r.watch.stop

@@ -52,7 +52,7 @@ func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedE
 // out: nobody goes back to an older version.
 func (r *replica) positionLocked(id presence.DiffID) (pos int, ok bool) {
 	l := &r.ledger
-	if pos, ok = l.history.position(id); !ok || r.provisional.active && !l.history.local(pos) {
+	if pos, ok = l.history.position(id); !ok || l.history.mixed && !l.history.local(pos) {
 		return 0, false
 	}
 	if pos > l.history.told(r.cursor, r.out.topic) {

@@ -181,10 +181,8 @@ func (h *history) between(from, to int) net {
 	return n
 }
 
-// difference returns the changes that lead from one roster to another, whatever happened between. told says
-// that users who left were last seen about now. It is false on a site with a Directory, because a user may
-// have turned unseen between the two (rule 5 of [backend.Store]).
-func difference(before, after roster, told bool) net {
+// difference returns the changes that lead from one roster to another, whatever happened between.
+func difference(before, after roster) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {
 		if was := before.get(e.ID); was == nil || !was.LooksLike(e.Member) {
@@ -192,13 +190,9 @@ func difference(before, after roster, told bool) net {
 		}
 		return true
 	})
-	var now time.Time
-	if told {
-		now = time.Now()
-	}
 	before.byID.Scan(func(e *entry) bool {
 		if after.get(e.ID) == nil {
-			n.leaves = append(n.leaves, backend.Departure{ID: e.ID, LastSeen: now})
+			n.leaves = append(n.leaves, backend.Departure{ID: e.ID})
 		}
 		return true
 	})

@@ -53,17 +53,12 @@ const (
 	gapInData     // the store lost users, but not its log
 )
 
-// check returns the gap that figures show. at is the position of the ledger when the store was asked. While
-// the roster is provisional, check does not compare totals, because the roster here has missing users and
-// lacks withheld ones. For the same reason the topic does not count as empty then.
-//
-// Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
-// thread:1, with Alice. Were that no gap, this node would let her join when the roster is settled.
-func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional bool) gap {
+// check returns the gap that figures show. at is the position of the ledger when the store was asked.
+func (f *figureCheck) check(c backend.Counts, l *ledger, at int) gap {
 	was := *f
 	*f = figureCheck{}
 	if c.Head == l.head { // versions that only this node has may follow it, and are no gap
-		if provisional || c.Total == l.total() {
+		if c.Total == l.total() {
 			return noGap
 		}
 		f.differs = c.Head // the store may have changed between reading the head and the total
@@ -77,7 +72,7 @@ func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional boo
 		f.unknown = c.Head // its diff may be under way
 	}
 	switch {
-	case c.Head == backend.Origin && l.total() == 0 && !provisional: // the store forgot an empty topic
+	case c.Head == backend.Origin && l.total() == 0: // the store forgot an empty topic
 		return noGap
 	case known && pos < at: // the head is older than the one known when the store was asked
 		return gapInLog
@@ -179,8 +174,10 @@ func (r *replica) startLocked(now stored) {
 		r.ledger.reach(now.at)
 	}
 	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
-	r.withholdAll()
-	r.narrowAll()
+	if r.stand(newRoster(r.probes), 0, nil); len(r.ledger.apart) > 0 { // nobody reads it yet
+		r.nameLocked()
+		r.cursor = presence.NewCursor(r.out.topic, r.ledger.version())
+	}
 	r.counting = tellsTotals(r.kind, r.ledger.roster.len(), false)
 	r.renewViewLocked()
 	r.out.restartLocked()
@@ -195,16 +192,12 @@ func (r *replica) startLocked(now stored) {
 func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.latest = max(now.ledger.latest, was.latest)
+	now.ledger.apart = was.apart
 	earlier := now.ledger.roster.keepSince(was.roster)
-	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
-	n = r.stand(n, was.roster, was.latest, now.ledger.history.gone(was.history))
-	r.provisional.overlay(now.ledger.roster)
-	r.settleAfter(r.settleFor())
-
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
-	r.narrowAll()
-	if earlier && !r.provisional.open() { // other nodes have the store's version with the earlier Since
-		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
+	n := r.stand(was.roster, was.latest, now.ledger.history.gone(was.history))
+	if earlier && len(r.ledger.apart) == 0 { // other nodes have the store's version with the earlier Since
+		r.nameLocked()
 	}
 	r.publishLocked(n)
 }
@@ -240,12 +233,12 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	if r.closed || !r.ledger.loaded() {
 		return false
 	}
-	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
+	if found := r.watch.figures.check(c, &r.ledger, at); found != noGap {
 		r.resyncLocked(found == gapInData)
 		news = true
 	}
 	news = news || r.watch.figures != figureCheck{}
-	return r.takeLocked(c) || news || r.provisional.open()
+	return r.takeLocked(c) || news || len(r.ledger.apart) > 0
 }
 
 // markStale marks the View as possibly outdated, because the store is out. It is called again and again while it is.

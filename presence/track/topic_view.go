@@ -30,7 +30,6 @@ type View struct {
 	counting bool // the topic is over the roster limit, or count-only
 	figured  int  // a number that changes with the figures
 	roster   roster
-	chosen   map[presence.UserID]*presence.Visibility // of devices: choices that the store has not reported, which replace those in roster
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // encoded states by their limit

@@ -21,7 +21,7 @@ type whereabouts struct {
 // here keeps the user out.
 func (h *whereabouts) showing(user presence.UserID) (topics []presence.Topic) {
 	for _, r := range h.topics.all() {
-		if view := r.view.Load(); view != nil && (view.roster.get(user) != nil || r.withholds(user)) {
+		if view := r.view.Load(); view != nil && (view.roster.get(user) != nil || r.apartOf(user).stored != nil) {
 			topics = append(topics, r.out.topic)
 		}
 	}
@@ -50,13 +50,10 @@ func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
 	members := h.devicesLocked(user)
 	h.users.mu.Unlock()
 	if r := h.topics.peek(backend.DevicesTopic); r != nil {
-		for _, e := range r.withheldMembers() {
-			if owner, _ := backend.OwnerOf(e.ID); owner == user {
-				members = append(members, e.ID)
-			}
-		}
+		members = append(members, r.keptOut(user)...)
 	}
-	return members
+	slices.Sort(members)
+	return slices.Compact(members)
 }
 
 // devicesLocked is devicesOf with users.mu held, without the devices that are missing in the view.

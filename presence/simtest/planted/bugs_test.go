@@ -24,14 +24,14 @@ var fleetBugs = []bug{
 	{"a sign-out is of when it is written", "holdings.go", "User: user, Ago: r.ago(at)", "User: user"},
 
 	// Provisional rosters.
-	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
-	{"users whom a failover revived are listed at once", "topic_provisional.go", "if was == nil && (r.isOut(e) || e.Since.UnixNano() <= latest) {", "if was == nil && r.isOut(e) {"},
-	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
-	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.withheld, id)\n", ""},
-	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
+	{"users whom a store lost leave at once", "topic_provisional.go", "apart{stands: !gone[e.ID].LastSeen.After(e.Since), since: now}", "apart{since: now}"},
+	{"users whom a failover revived are listed at once", "topic_provisional.go", "(r.signedOut(e) || e.Since.UnixNano() <= latest)", "r.signedOut(e)"},
+	{"users whom nobody restored stay", "topic_provisional.go", "a.stands, a.counts = false, ", "a.stands, a.counts = a.stored == nil, "},
+	{"a join does not end the doubt about a user", "topic_replica.go", "apart{stored: c.after, ", "apart{stored: c.after, stands: l.apart[c.id].stands, "},
+	{"the missing are not shown", "topic_provisional.go", "			l.roster.set(e)\n", ""},
 	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "case trusted < settled:", "case trusted < 0:"},
-	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(node))", ""},
-	{"the history of a provisional roster goes on", "topic_provisional.go", "	r.provisional.active = false\n	r.ledger.restartHistory(r.ledger.head)", "	r.provisional.active = false"},
+	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(r.cfg.Node))", ""},
+	{"the history of a provisional roster goes on", "topic_publish.go", "r.ledger.restartHistory(r.ledger.head)", "r.ledger.history.mixed = false"},
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
 
 	// Figures.
@@ -75,9 +75,9 @@ var fleetBugs = []bug{
 
 	// Replicas and readers.
 	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && was.unheard(l):", "case false && was.unheard(l):"},
-	{"a replica takes any diff", "topic_replica.go", "case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():", "case d.ID != \"\":"},
+	{"a replica takes any diff", "topic_replica.go", "case r.ledger.follows(d):", "case d.ID != \"\":"},
 	{"diffs that came during a reload are lost", "topic_sync.go", "append(missed, r.watch.early...)", "missed"},
 	{"a state takes a reader back in time", "sources.go", "	r.reach(ctx, from)\n", ""},
-	{"a reader resumes across a provisional roster", "topic_resume.go", "!ok || r.provisional.active && !l.history.local(pos)", "!ok"},
+	{"a reader resumes across a provisional roster", "topic_resume.go", "!ok || l.history.mixed && !l.history.local(pos)", "!ok"},
 	{"a diff names its own version as the one before", "topic_publish.go", "r.out.publishLocked(r.view.Load().diffFrame(prev, n))", "r.out.publishLocked(r.view.Load().diffFrame(r.cursor+prev[:0], n))"},
 }
