@@ -32,7 +32,7 @@ const unit = "\x1f"
 // batches, so that the server serves other clients in between. On one server the heartbeats of
 // all topics in a round trip are one script, on a cluster those of a slot. In a topic that this node has
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
-// that find their lease, keeps and graces cost one after it.
+// that find their lease, keeps and graces cost one after it, in a topic that was not noted lately either.
 func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	s.pace.used()
 	results := make([]backend.Result, len(batches))

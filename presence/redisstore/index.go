@@ -16,7 +16,7 @@ import (
 // An index lists the fleet's topics. The list "due" has the topics with leases, for Sweep. The list "views"
 // has those with page views or guests, for Age. A node notes a topic in the index before it writes something
 // new into the topic, and again while the topic's leases are renewed, so that a lost index is restored. An
-// operation that finds no lease notes nothing, because requests may name any topic. A topic is removed from
+// operation that finds no lease, and leaves none, notes nothing: it makes no topic. A topic is removed from
 // the index after it was empty for idleFor.
 type index struct {
 	*link
@@ -86,14 +86,13 @@ func making(batches []backend.Batch) needs {
 func found(batches []backend.Batch, results []backend.Result) needs {
 	n := make(needs)
 	for i, b := range batches {
-		beats, length := 0, noteEvery
-		for _, op := range b.Ops {
-			if op.Kind == backend.OpHeartbeat {
-				beats, length = beats+1, min(length, op.For)
+		unknown := results[i].Unknown
+		for k, op := range b.Ops {
+			if len(unknown) > 0 && unknown[0] == k {
+				unknown = unknown[1:]
+			} else if op.Kind == backend.OpHeartbeat && results[i].Err == nil {
+				n.add("due", b.Topic, op.For)
 			}
-		}
-		if results[i].Err == nil && beats > len(results[i].Unknown) {
-			n.add("due", b.Topic, length)
 		}
 	}
 	return n

@@ -17,7 +17,7 @@ import (
 )
 
 // lostKeys are a topic's.
-var lostKeys = []string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "lately", "names", "peak", "bots"}
+var lostKeys = []string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "lately", "names", "peak", "bots", "memory", "memory:old"}
 
 // keepsAll keeps all that a topic can.
 var keepsAll = presence.Keep{Names: 5, ForgetSignedOut: true, Active: true, Peak: true, PeakGuests: true}
@@ -170,13 +170,22 @@ func TestKeyOfAnotherType(t *testing.T) {
 					t.Errorf("got %v and keys %q, want a step that failed before it wrote", r[0].Err, left)
 				}
 			}
+			there := func() (users, diffs int64) {
+				return client.HLen(t.Context(), "presence:{broken}:users").Val(), client.XLen(t.Context(), "presence:{broken}:log").Val()
+			}
+			users, told := there()
+			out := []backend.Op{{Kind: backend.OpSignOut, User: presence.User{ID: ops[0].User.ID}}}
+			left := store.Apply(t.Context(), []backend.Batch{{Topic: "broken", Ops: out, Keep: keepsAll}})[0]
+			if now, tells := there(); now != users && tells == told {
+				t.Errorf("a sign-out: got %v, and the user left and that is not told", left.Err)
+			}
 			if _, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100}); err != nil {
 				t.Errorf("sweep: got %v, want nil", err)
 			}
 			for _, read := range []func() error{
 				func() error {
 					c, err := store.Counts(t.Context(), "sound", "broken")
-					if err == nil && (c[0].Unknown || c[0].Bots["Googlebot"] != 1 || c[0].Peak.Total != 2 || !c[1].Unknown && (name == "peak" || name == "bots")) {
+					if err == nil && (c[0].Unknown || c[0].Bots["Googlebot"] != 1 || c[0].Peak.Total != 2 || c[1].Unknown && (name == "peak" || name == "bots")) {
 						t.Errorf("got the figures %+v, want those of the other topic", c)
 					}
 					return err

@@ -26,26 +26,26 @@ func (r *replica) signedOut(e *entry) bool {
 	return out.After(e.Since) && time.Since(later(out, r.outage.lastEnd())) < r.oldFor()
 }
 
-// narrowed returns what readers see of an entry of the store's: of a device what its user chose, if that lets fewer viewers see it.
+// narrowed returns what readers see of an entry: of a device what its user chose, if that lets fewer viewers see it.
 // While this node does not know what the user chose, that stays as it was: see choices.tend.
 //
 // Example: Bob hides at 12:00:05. Redis starts again with a file of 12:00:00. A node that has read it must not show Bob
 // until his node has written once more that he hid.
-func (r *replica) narrowed(a apart, shown *entry) *entry {
+func (r *replica) narrowed(e *entry, a apart, shown *entry) *entry {
 	if r.out.topic != backend.DevicesTopic {
-		return a.stored
+		return e
 	}
-	stored, v := a.stored.visibility(), r.records.visibilityOf(ownerIn(r.out.topic, a.stored.ID))
+	stored, v := e.visibility(), r.records.visibilityOf(ownerIn(r.out.topic, e.ID))
 	switch {
 	case v == nil && shown != nil && !a.since.IsZero():
 		v = shown.Visibility
 	case v != nil && !v.Since.IsZero() && stored.Since.After(v.Since): // the user shows again, as this node has not heard yet
-		return a.stored
+		return e
 	}
 	if v == nil || !v.Narrows(stored) {
-		return a.stored
+		return e
 	}
-	m, now := a.stored.Member, *v
+	m, now := e.Member, *v
 	now.Status, _ = shownIdle(v.Status, stored.Status == presence.Idle)
 	m.Visibility = &now
 	return newEntry(m)

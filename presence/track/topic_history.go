@@ -14,7 +14,7 @@ type history struct {
 	versions []version
 	index    map[presence.DiffID]int // the position after each version, counting dropped ones; nil: see fewVersions
 	dropped  int
-	mixed    bool // some versions are or were of this node alone: then no reader goes on from one of the store's
+	mixed    bool // some versions say otherwise than those of other nodes: then no reader goes on from one of the store's
 	limit    int  // the most versions
 	changes  int  // number of changes in all versions
 }

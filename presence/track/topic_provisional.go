@@ -51,11 +51,11 @@ type apart struct {
 func (r *replica) seen(id presence.UserID, a apart, shown *entry) *entry {
 	switch chosen, _ := r.records.last(id); { // of devices there is none
 	case a.stands && shown != nil && !chosen.hides() && !r.signedOut(shown):
-		return shown
+		return r.narrowed(shown, a, shown)
 	case a.stored == nil, a.stands && !chosen.shown.After(a.since), chosen.hides() && !a.counts:
 		return nil
 	}
-	return r.narrowed(a, shown)
+	return r.narrowed(a.stored, a, shown)
 }
 
 // see is seen. It notes whether the store has the member otherwise.
@@ -207,12 +207,12 @@ func (r *replica) settle() {
 	}
 }
 
-// nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
-// with a state. The name contains a hash of the node's whole name.
+// nextVersion returns a name for a version that exists only in this process. Another one, also of this node, answers a reader of it
+// with a state. The name contains a hash of the name of the process.
 func (r *replica) nextVersion() presence.DiffID {
 	r.names++
 	hash := fnv.New32a()
-	hash.Write([]byte(r.cfg.Node))
+	hash.Write([]byte(r.process))
 	id := fmt.Sprintf("%s-%x-%x", r.ledger.head, hash.Sum32(), r.names)
 	return presence.DiffID(id[max(len(id)-wire.MaxDiffIDLen, 0):])
 }

@@ -19,6 +19,7 @@ type topicEnv struct {
 	spawn   func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
 	restore func(context.Context) error // writes again everything of this node that the store may have lost
 	records *userRecords
+	process string // the name of this process
 	writer  *writer
 	peaks   *peaks
 	probes  *sync.Pool // of *entry, to search rosters by
@@ -129,6 +130,7 @@ func (r *replica) addLocked(d backend.Diff) {
 		l.change(&v, c)
 	}
 	l.history.add(v)
+	l.history.mixed = l.history.mixed || len(l.apart) > 0
 	l.head = d.ID
 }
 

@@ -90,7 +90,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	news := newDeviceNews()
 	topics := newTopics(cfg, life, &topicEnv{
 		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) },
-		records: users.records, writer: writer, peaks: peaks,
+		records: users.records, writer: writer, peaks: peaks, process: process,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}

@@ -321,11 +321,11 @@ func (w *writer) landed() {
 	w.flying = nil
 }
 
-// maxAtOnce is about how many cells one call of the store writes. Thousands take a server some tenths of a second, and a call that
-// is given up is written again as a whole.
+// maxAtOnce is how many cells and other operations one call of the store writes, and those of one user more. Thousands take a server
+// some tenths of a second, and a call that is given up is written again as a whole.
 const maxAtOnce = 4000
 
-// take returns what is to be written now, by topic, up to about maxAtOnce cells. It is being written until landed is called.
+// take returns what is to be written now, by topic, up to maxAtOnce. It is being written until landed is called.
 func (w *writer) take() (topics map[presence.Topic]*dirty) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -340,13 +340,14 @@ func (w *writer) take() (topics map[presence.Topic]*dirty) {
 			}
 		case room <= 0:
 			w.kick.Wake()
+		case d.size() > room:
+			topics[topic] = d.cut(room)
+			w.count -= topics[topic].size()
+			room = 0
+			w.kick.Wake()
 		default:
-			delete(w.topics, topic)
-			if rest := d.cut(room); rest != nil {
-				w.topics[topic] = rest
-				w.kick.Wake()
-			}
 			topics[topic] = d
+			delete(w.topics, topic)
 			w.count -= d.size()
 			room -= d.size()
 		}
@@ -367,10 +368,13 @@ func (w *writer) keep(topic presence.Topic, d *dirty) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shares = nil
-	if since := w.topics[topic]; since != nil {
-		w.count -= since.size()
-		d.merge(since)
+	since := w.topics[topic]
+	if since == nil {
+		w.topics[topic] = d
+		w.count += d.size()
+		return
 	}
-	w.topics[topic] = d
-	w.count += d.size()
+	w.count -= since.size()
+	since.follow(d)
+	w.count += since.size()
 }

@@ -85,7 +85,7 @@ func (c *cell) ends() bool {
 
 // isDroppable reports whether losing the cell does no lasting harm.
 func (c *cell) isDroppable() bool {
-	return c.pages.need != toMake && !c.ends() && !c.choice && len(c.acks) == 0
+	return c.pages.need != toMake && c.visits.need != toMake && !c.ends() && !c.choice && len(c.acks) == 0
 }
 
 // merge adds what another cell of the same member says. Of each part the latest word counts, and what was before a sign-out is
@@ -248,35 +248,48 @@ func (d *dirty) touch(beat bool) {
 	d.changes = d.changes || !beat
 }
 
-// merge adds what came later.
-func (d *dirty) merge(next *dirty) {
-	for owner, cells := range next.cells {
+// follow adds what came earlier, and was not written.
+func (d *dirty) follow(earlier *dirty) {
+	for owner, cells := range earlier.cells {
 		for _, c := range cells {
 			d.put(owner, *c)
 		}
 	}
-	for _, op := range next.all() {
-		d.add(op)
+	for key, op := range earlier.others {
+		if _, later := d.others[key]; !later {
+			d.others[key] = op
+		}
 	}
-	d.acks = append(d.acks, next.acks...)
+	if earlier.peak != nil && !d.reset && (d.peak == nil || d.peak.Better(*earlier.peak) != *d.peak) {
+		d.peak = earlier.peak
+	}
+	d.reset = d.reset || earlier.reset
+	d.acks = append(d.acks, earlier.acks...)
+	d.changes, d.awaited = d.changes || earlier.changes, d.awaited || earlier.awaited
+	d.tries, d.after = earlier.tries, earlier.after
 }
 
-// cut leaves about n cells, and returns the others; nil: there are none.
-func (d *dirty) cut(n int) (rest *dirty) {
+// cut takes n cells and other operations out of it.
+func (d *dirty) cut(n int) *dirty {
+	part := newDirty()
+	part.touched, part.changes, part.awaited, part.tries = d.touched, d.changes, d.awaited, d.tries
 	for owner, cells := range d.cells {
-		if d.count <= n {
-			break
+		if part.count >= n {
+			return part
 		}
-		if rest == nil {
-			rest = newDirty()
-			rest.touched, rest.changes, rest.awaited = d.touched, d.changes, d.awaited
-		}
-		rest.cells[owner] = cells
-		rest.count += len(cells)
+		part.cells[owner] = cells
+		part.count += len(cells)
 		d.count -= len(cells)
 		delete(d.cells, owner)
 	}
-	return rest
+	for key, op := range d.others {
+		if part.size() >= n {
+			return part
+		}
+		part.others[key] = op
+		delete(d.others, key)
+	}
+	return part
 }
 
 // all returns the operations without a user.

@@ -31,7 +31,13 @@ func (f *flusher) finish(ctx context.Context) {
 	f.writer.end()
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	for pause := flushInterval; !f.flush(last) || f.writer.waitsForStore(); pause = backoffFirst {
+	for {
+		pause := flushInterval // for the next part, or for what the store refused
+		if !f.flush(last) {
+			pause = backoffFirst
+		} else if !f.writer.waitsForStore() {
+			return
+		}
 		if !wait.For(last, pause) {
 			return
 		}

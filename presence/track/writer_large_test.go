@@ -61,10 +61,39 @@ func TestMuchIsWrittenInParts(t *testing.T) {
 					noError(t, err)
 					online += counts[0].Total
 				}
-				if online != users || calls.most > 4100 {
+				if online != users || calls.most > maxParts {
 					t.Errorf("%d topics, closes %v: %d users are there, want %d; a call has %d operations, want 4,000 or so", topics, closes, online, users, calls.most)
 				}
 			})
 		}
 	}
+}
+
+// maxParts is the most operations that a call has: those of one user may be over the bound.
+const maxParts = 4100
+
+// A visit that is written in a new generation is not dropped, although the writer is full.
+func TestVisitOfAFullWriter(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := memstore.New()
+		way := presencetest.NewFaults(store)
+		a, b := start(t, store, track.Config{Node: "a"}), start(t, way, track.Config{Node: "b"})
+		page := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		beats := func(n int) {
+			for range n {
+				time.Sleep(15 * time.Second)
+				if alive, err := b.Beat(t.Context(), page.Token(), visitor("alice"), track.Page{}); err != nil || !alive {
+					t.Fatalf("a beat: got %v, %v", alive, err)
+				}
+			}
+		}
+		beats(5)
+		way.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(14 * time.Second)
+		b.PendAtMost(0)
+		way.Heal()
+		time.Sleep(3 * time.Second)
+		b.PendAtMost(100_000)
+		beats(12)
+	})
 }

@@ -136,8 +136,9 @@ return 1
 
 -- [node_sweep] Ends the leases that hang on a process whose own lease has lapsed, and announces the leaves.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 8 the process and generation; 9 its last renewal, ms: a proof of life; 0: it lives, and what it
---         wrote before this generation ends, also of visits; 10 cursor of ZSCAN; 11 how many leases it looks at, about
+-- ARGV    as topic.lua; 8 the process and generation; 9 its last renewal, ms, which is a proof of life. If it is 0 the
+--         process lives: then what it wrote before this generation ends, also of visits (presence.Visits); 10 cursor of
+--         ZSCAN; 11 how many leases it looks at, about
 -- Returns {the next cursor (0 at the end), leases ended, leaves announced}, as texts
 -- Cost    about 0.2 us for each lease that it looks at, and O(log leases) for each that it ends
 local scanned = redis.call('ZSCAN', leases, ARGV[10], 'COUNT', ARGV[11])

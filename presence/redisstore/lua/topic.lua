@@ -22,9 +22,9 @@
 --      16 signed   zset    guest who signed in among many -> when, ms: see counts.go
 --      17 peak     string  see topic_kept.lua
 --      18 bots     hash    see topic_kept.lua
---      19 memory   hash    user whom nothing holds, since an operation ended that -> until
---                          when that is remembered, ms, a space and the record; and "" -> since
---                          when the key is written
+--      19 memory   hash    user whom nothing holds, of whom an operation told an end or a
+--                          choice -> until when that is remembered, ms, a space and the record;
+--                          and "" -> since when the key is written
 --      20 memory:old  hash  the same, as it was written before
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
@@ -288,12 +288,12 @@ local function extend(expiries, ...)
   if n > 0 then keep(leases) end
 end
 
--- Remembers users {user, record, ...} whom nothing holds any more. What both keys have is over
--- after twice as long.
-local function memorize(forgotten)
+-- Remembers users {user, until and record, ...} whom nothing holds any more. memory began at a
+-- moment; false: it is not there. After REMEMBER it becomes the old one. What that has is over by
+-- the time of the next turn, and both end by themselves.
+local function memorize(forgotten, began)
   if #forgotten == 0 then return end
-  local began = redis.call('HGET', memory, '')
-  if began and now - began >= REMEMBER then
+  if began and (now - began >= REMEMBER or now < tonumber(began)) then -- or the clock went back
     redis.call('UNLINK', oldMemory)
     redis.call('RENAME', memory, oldMemory)
     began = nil
@@ -362,6 +362,7 @@ local function settle(records, held, sound)
   end
   if not records then records, held, sound = tally(leases, users, hidden, count) end
   if #left + #returned + #forgot > 0 then redis.call('ZCARD', seen) end
+  local began = #forgotten > 0 and redis.call('HGET', memory, '')
   local dropNames = not asked and #gone + #returned > 0 and redis.call('HGET', names, '') -- Keep.Names is 0 now
   local prev = #lines + #gone > 0 and latest()
   call('ZREM', leases, ended)
@@ -373,7 +374,7 @@ local function settle(records, held, sound)
   call('HSET', hidden, hid)
   if #hid > 0 then keep(hidden) end
   call('HDEL', hidden, unhid)
-  memorize(forgotten)
+  memorize(forgotten, began)
   call('HDEL', memory, back)
   call('HDEL', oldMemory, back)
   call('ZADD', seen, left)

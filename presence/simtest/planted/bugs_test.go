@@ -67,7 +67,7 @@ var fleetBugs = []bug{
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
-	{"what came while a write failed is lost", "writer.go", "		d.merge(since)\n", ""},
+	{"a write that failed is lost if something came since", "writer.go", "	since.follow(d)\n", ""},
 	{"a page view of before a sign-out is written", "writer_cell.go", "	if c.view != nil && !c.view.at.After(later(c.out, c.off)) {", "	if false {"},
 	{"an end is older than what it ends", "holdings.go", "backend.OpRelease, r.rev+1, 0,", "backend.OpRelease, r.rev-1, 0,"},
 	{"an earlier end undoes a later one", "writer_cell.go", "return e.at.After(other.at) ||", "return other.at.After(e.at) ||"},
