@@ -64,10 +64,11 @@ type NoticeKind string
 
 // The kinds that a track.Tracker sends.
 const (
-	NoticeSignedOut NoticeKind = "signed_out" // the user's connections end on every node; lasting
-	NoticeSignedOff NoticeKind = "signed_off" // the user's connections of one browser end: Payload is Visitor.Browser; lasting
-	NoticeEnded     NoticeKind = "ended"      // the user's connections of one device end: Payload is its [presence.DeviceID]; lasting
-	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [presence.Holder]
+	// NoticeSignedOut: the user's connections end on every node, or those of one browser or device; lasting. Payload says which: see
+	// signout.go of package track.
+	NoticeSignedOut NoticeKind = "signed_out"
+
+	NoticeLeft NoticeKind = "left" // one connection of the user ends: Payload is its [presence.Holder]
 
 	// NoticeActed: a member of staff did something to the user; lasting. Payload says what, as JSON: see
 	// acts.go of package track.

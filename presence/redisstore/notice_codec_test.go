@@ -27,8 +27,7 @@ func TestNoticesOnTheWire(t *testing.T) {
 func TestGoldenNotices(t *testing.T) {
 	for name, n := range map[string]backend.Notice{
 		"notice-signed-out": backend.SignOutNotice("alice"),
-		"notice-signed-off": {Kind: backend.NoticeSignedOff, User: "alice", Payload: "browser1", Lasting: true},
-		"notice-ended":      {Kind: backend.NoticeEnded, User: "alice", Payload: "phone", Lasting: true},
+		"notice-signed-off": {Kind: backend.NoticeSignedOut, User: "alice", Payload: "browser browser1", Lasting: true},
 		"notice-left":       backend.LeaveNotice("alice", "n1.7"),
 		"notice-acted":      {Kind: backend.NoticeActed, User: "alice", Payload: `{"ID":"17","By":"bob"}`, Lasting: true},
 		"notice-settings":   {Kind: backend.NoticeSettings, User: "alice", Payload: `{"Status":"busy"}`, Lasting: true},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
@@ -48,6 +49,7 @@ const (
 // of statuses that were dropped for lack of room.
 func (c *choices) begin(forgotten func(int)) *choices {
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
+	c.users.ask = func() bool { return c.life.spawn(c.ask) }
 	c.users.learnt = func(user presence.UserID, now choice) {
 		c.untils.set(user, now.settings.end())
 		c.writer.unblock(user)
@@ -68,16 +70,15 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 // put is [writer.put] for a cell that lets others see its user. It waits by itself while this node does not know what the user
 // chose.
 func (c *choices) put(topic presence.Topic, what cell) {
-	owner, start := ownerIn(topic, what.member), false
+	owner := ownerIn(topic, what.member)
 	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
 	if _, known := c.users.records.choice(owner); known {
 		c.writer.put(topic, what)
 	} else {
 		c.writer.block(topic, &what)
-		start = c.users.askLocked(owner)
+		c.users.askLocked(owner)
 	}
-	c.users.mu.Unlock()
-	c.askIf(start)
 }
 
 // hides reports whether nobody sees a user, as far as this node knows what the user chose.
@@ -106,7 +107,12 @@ func (c *choices) logFailure(err error) {
 	if c.outage.latestFailed() || errors.Is(err, presence.ErrStoreOut) || c.life.over() {
 		return
 	}
-	if waiting := c.users.waiting(); len(waiting) > 0 && c.logs.Pass() {
+	waiting := c.users.openQuestions(false)
+	maps.DeleteFunc(waiting, func(user presence.UserID, _ *openQuestion) bool {
+		_, known := c.users.records.choice(user)
+		return known
+	})
+	if len(waiting) > 0 && c.logs.Pass() {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in the Directory or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", len(waiting)))
 	}

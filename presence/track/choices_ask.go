@@ -8,13 +8,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// askIf starts the goroutine that asks for choices, if start is true.
-func (c *choices) askIf(start bool) {
-	if start {
-		c.life.spawn(c.ask)
-	}
-}
-
 // askEarly asks what a user chose, unless this node knows that or asks already. A connection that opens needs the answer
 // only for its join. But its topics may take long to open, and the user may be held by a grace at another node.
 //
@@ -22,14 +15,17 @@ func (c *choices) askIf(start bool) {
 // 12:00:00.1. Her inbox takes 0.5 s to load. The first two answers about her choice are lost, and each costs up to
 // 0.4 s. Node B asks at once, so it knows the choice by 12:00:00.9. If it asked at 12:00:00.6, it might know it only
 // at 12:00:01.3, and Alice would leave at 12:00:01.0.
-func (c *choices) askEarly(user presence.UserID) { c.askIf(c.users.askFirst(user, c.writer.max)) }
+func (c *choices) askEarly(user presence.UserID) { c.users.askFirst(user, c.writer.max) }
 
-// ask asks for choices, of up to 500 users at once, until it has asked about every user who waits or
-// about whom a question was reopened. A user whose answer fails is asked about again later, and delays no other user.
+// ask asks for choices, of up to 500 users at once, until no question is to be asked. A user whose answer fails is asked about
+// again later, and delays no other user.
 func (c *choices) ask(ctx context.Context) {
 	for {
-		users, ok := c.next(ctx)
-		if !ok {
+		users, early := c.users.nextAsked(maxAskedAtOnce)
+		if early > 0 && wait.For(ctx, early) {
+			continue
+		}
+		if len(users) == 0 {
 			return
 		}
 		all, err := c.load(ctx, users...)
@@ -39,20 +35,6 @@ func (c *choices) ask(ctx context.Context) {
 		}
 		for i, user := range users {
 			c.hearAnswer(user, all[i])
-		}
-	}
-}
-
-// next returns the next users to ask about, in the order in which they came. It returns
-// false if there are none, or if ctx ended.
-func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
-	for {
-		users, early := c.users.nextAsked(maxAskedAtOnce)
-		if early <= 0 {
-			return users, len(users) > 0
-		}
-		if !wait.For(ctx, early) {
-			return nil, false
 		}
 	}
 }
@@ -67,7 +49,7 @@ func (c *choices) askLater(users []presence.UserID, err error) {
 	}
 	c.life.spawn(func(ctx context.Context) {
 		if wait.Until(ctx, back, retry/2+rand.N(retry)) {
-			c.askIf(c.users.askAgain(users))
+			c.users.repeat(users)
 		}
 	})
 }

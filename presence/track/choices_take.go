@@ -6,21 +6,31 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // siteOf returns the topic of the whole site whose user it is.
 func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
 
-// take replaces a user's choice by the result of replace, unless that is no change, and writes the new choice where this node
-// holds the user. If the user hides, it writes that in all topics that it shows the user
-// in, since the node of the sender may have ended before it wrote. replace is called with users.mu held.
-func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
-	now, changed = c.users.learn(user, replace)
-	if changed || now.hides() { // the answer may have come before the notice
-		c.show(user)
+// take replaces a user's choice by the result of replace, and writes the new choice where this node holds the user. If the user
+// hides, it writes that in all topics that it shows the user in, since the node of the sender may have ended before it wrote. The
+// parameters are those of users.learn.
+func (c *choices) take(user presence.UserID, answer bool, replace func(was choice, asked bool) choice) (was, now choice) {
+	was, now = c.users.learn(user, answer, replace)
+	changed := now.settings != was.settings || now.Status != was.Status
+	switch first := answer && was.unsure && was.rev() == 0; {
+	case now.hides(): // the answer may have come before the notice
+		c.show(user, c.topics.all()...)
+	case now.unsure, first: // what waits is written with it
+		if r := c.topics.peek(backend.DevicesTopic); r != nil { // which may have the choice of before a loss
+			c.show(user, r)
+		}
+		return was, now
+	case changed, was.unsure:
+		c.show(user, c.topics.all()...)
 	}
 	if !changed {
-		return now, false
+		return was, now
 	}
 	topics := c.users.topicsOf(user)
 	if now.hides() {
@@ -32,12 +42,12 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 		conn.conn.wake() // it may be waiting for its own join
 	}
 	leave(c.write(maps.Keys(topics), user))
-	return now, true
+	return was, now
 }
 
-// show makes each topic here show what this node has learned of a user.
-func (c *choices) show(user presence.UserID) {
-	for _, r := range c.topics.all() {
+// show makes topics here show what this node has learned of a user.
+func (c *choices) show(user presence.UserID, in ...*replica) {
+	for _, r := range in {
 		r.learned(user)
 	}
 }

@@ -57,7 +57,6 @@ type eraser struct {
 	topics     *topics
 	notices    *notices
 	seal       *seal
-	where      *whereabouts
 	lastSeen   *lastSeen
 	choices    *choices
 	signOuts   *signOuts
@@ -295,10 +294,8 @@ func (x *eraser) hasHeard(name string) bool {
 // endHere ends everything that holds the user here. It also ends the user's leases in the store: operations
 // that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
-	at, devices := time.Now().Add(-ago), x.where.devicesOf(user)
-	topics := x.signOuts.endHere(user, at)
-	topics[siteOf(user)] = struct{}{}
-	leave(x.signOuts.write(topics, user, devices, at))
+	at := time.Now().Add(-ago)
+	leave(x.signOuts.write(append(x.signOuts.endUser(user, at), placed{siteOf(user), cell{member: user, out: at}})))
 }
 
 // forgetSoon makes this node forget a user a while later.

@@ -22,20 +22,19 @@ type holdings struct {
 }
 
 // batch returns what is to be written of a topic, in any order: operations of one kind are together, since a store can apply them
-// together. A cell waits whose user's choice this node does not know, as far as others would see the user by it. ask reports
-// whether the caller must start the goroutine that asks for choices.
-func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) (ops []backend.Op, ask bool) {
+// together. A cell waits whose user's choice this node does not know, as far as others would see the user by it.
+func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) []backend.Op {
 	h.rev += 2
-	ops = d.all()
+	ops := d.all()
 	for _, cells := range d.cells {
 		for _, c := range cells {
-			ask = h.write(topic, c, now, &ops) || ask
+			h.write(topic, c, now, &ops)
 		}
 	}
 	slices.SortStableFunc(ops, func(a, b backend.Op) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.User.ID, b.User.ID))
 	})
-	return ops, ask
+	return ops
 }
 
 // A reading says what one cell is about, as a flush reads it. users.mu is held.
@@ -52,8 +51,8 @@ type reading struct {
 }
 
 // write adds what is to be written of a cell. It blocks a part that waits for the user's choice, with users.mu held, so that no choice
-// is learned in between. start is that of users.askFirst.
-func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, ops *[]backend.Op) (start bool) {
+// is learned in between.
+func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, ops *[]backend.Op) {
 	h.users.mu.Lock()
 	defer h.users.mu.Unlock()
 	r := reading{holdings: h, cell: c, topic: topic, user: ownerIn(topic, c.member), now: now, ops: ops, gen: h.generation.n.Load()}
@@ -76,11 +75,10 @@ func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, ops *[]ba
 	if c.off.After(c.out) {
 		r.writeSignOut(backend.OpSignOff, c.off)
 	}
-	if rest.view == nil && rest.pages.need == 0 && !rest.choice {
-		return false
+	if rest.view != nil || rest.pages.need != 0 || rest.choice {
+		h.writer.block(topic, &rest)
+		h.users.askLocked(r.user)
 	}
-	h.writer.block(topic, &rest)
-	return h.users.askLocked(r.user)
 }
 
 func (r *reading) add(op backend.Op) { *r.ops = append(*r.ops, op) }

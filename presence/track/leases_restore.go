@@ -186,7 +186,7 @@ func (l *leases) missed(ago time.Duration) {
 func (l *leases) hearLost(ago time.Duration) {
 	at := time.Now().Add(-ago)
 	if l.outage.lostData(at) {
-		l.choices.askFrom(at.Add(choicesWait))
+		l.choices.askFrom(at)
 		l.restoreSoon()
 	}
 }

@@ -51,7 +51,7 @@ func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 		n.ID = rand.Text()[:16]
 	}
 	taken, err := b.send(ctx, n)
-	b.keep(&published{notice: n, at: at, taken: taken})
+	b.keep(&published{notice: n, at: at, taken: taken}, b.max)
 	return err
 }
 
@@ -61,26 +61,38 @@ func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 // Example: Alice signs out at node A. Redis accepts the notice, and is wiped. Node A learns of the loss, and
 // then gets the answer.
 func (b *notices) send(ctx context.Context, n backend.Notice) (taken int, err error) {
-	b.mu.Lock()
-	losses := b.losses
-	b.mu.Unlock()
+	taken = b.known()
 	if err := b.bus.Publish(ctx, n); err != nil {
 		return 0, storeOut(err)
 	}
-	return losses, nil
+	return taken, nil
 }
 
-// keep stores a notice, if there is room for one more of its sort.
-func (b *notices) keep(p *published) {
+// known returns how often the bus lost data, as far as this node knows.
+func (b *notices) known() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.losses
+}
+
+// keep stores a notice, unless it has a later one in its place, or most of its sort. It returns when its event happened, as far as this
+// node knows.
+func (b *notices) keep(p *published, most int) (at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	same, key := b.moment, replaces(p.notice)
 	if p.notice.Lasting {
 		same = b.lasting
 	}
-	if _, known := same[key]; known || len(same) < b.max {
+	switch was := same[key]; {
+	case was != nil && p.notice.Lasting && was.notice.ID == p.notice.ID:
+		was.taken = max(was.taken, p.taken)
+		return was.at
+	case was != nil && p.at.Before(was.at):
+	case was != nil || len(same) < most:
 		same[key] = p
 	}
+	return p.at
 }
 
 // replaces returns the key of a notice in lasting. A notice of settings replaces earlier ones about the same
@@ -106,19 +118,9 @@ func replaces(n backend.Notice) backend.Notice {
 // smaller age than the true one, by the time that it was under way. So heard returns it with the greatest age
 // that is known.
 func (b *notices) heard(n backend.Notice) backend.Notice {
-	p := &published{notice: n, at: time.Now().Add(-n.Ago)}
+	p := &published{notice: n, at: time.Now().Add(-n.Ago), taken: b.known()}
 	p.notice.Ago = 0
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p.taken = b.losses
-	key := replaces(n)
-	switch was := b.lasting[key]; {
-	case was != nil && was.notice.ID == n.ID:
-		was.taken, n.Ago = b.losses, max(n.Ago, time.Since(was.at))
-	case was != nil && !p.at.After(was.at):
-	case was != nil || len(b.lasting) < b.max/2: // half of the room is left for this node's own notices
-		b.lasting[key] = p
-	}
+	n.Ago = max(n.Ago, time.Since(b.keep(p, b.max/2))) // half of the room is left for this node's own notices
 	return n
 }
 
@@ -220,22 +222,14 @@ func (b *notices) hearAll(ctx context.Context) error {
 
 // hear handles a notice from any node, this one included. It does not block.
 func (t *Tracker) hear(n backend.Notice) {
-	switch n.Kind {
-	case backend.NoticeSignedOut, backend.NoticeSignedOff, backend.NoticeEnded:
-		n = t.notices.heard(n)
-	}
 	switch {
 	case n.Missed > 0:
 		t.leases.missed(n.Missed)
 		t.peopleHere.relationsMissed()
 	case n.Kind == backend.NoticeSignedOut:
-		t.signOuts.hear(n)
+		t.signOuts.hear(t.notices.heard(n))
 	case n.Kind == backend.NoticeActed:
 		t.acts.hear(n)
-	case n.Kind == backend.NoticeSignedOff:
-		t.signOuts.hearOff(n)
-	case n.Kind == backend.NoticeEnded:
-		t.signOuts.hearEnded(n)
 	case n.Kind == backend.NoticeSettings:
 		t.choices.hearSettings(n)
 	case n.Kind == backend.NoticeRelations:

@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -57,10 +58,10 @@ func TestSignOutHeardAfterThePageClosed(t *testing.T) {
 	v.Browser, v.Device.ID = "firefox", "phone"
 	for _, n := range []backend.Notice{
 		backend.SignOutNotice("alice"),
-		{Kind: backend.NoticeSignedOff, User: "alice", Payload: "firefox", Lasting: true},
-		{Kind: backend.NoticeEnded, User: "alice", Payload: "phone", Lasting: true},
+		{Kind: backend.NoticeSignedOut, User: "alice", Payload: "browser firefox", Lasting: true},
+		{Kind: backend.NoticeSignedOut, User: "alice", Payload: "device phone", Lasting: true},
 	} {
-		t.Run(string(n.Kind), func(t *testing.T) {
+		t.Run(cmp.Or(n.Payload, "everything"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				memory := memstore.New()
 				away := presencetest.NewFaults(memory)

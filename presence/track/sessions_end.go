@@ -28,36 +28,20 @@ func (s *signOuts) endSessionOf(ctx context.Context, user presence.UserID, devic
 // backend.DevicesTopic.
 const devicesGoneIn = 500 * time.Millisecond
 
-// endSession ends the session of a device, in the order of signOut and for the same reason. Ending the user's
-// last device signs the user out.
+// endSession ends the session of a device. Ending the user's last device signs the user out.
 func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	n := signOutNotice(user, ofDevice, string(device))
 	if known, err := s.knows(ctx, user, device); err != nil {
 		return err
 	} else if !known { // another node may have a page view of it that waits for the user's settings
-		return storeOut(s.store.Publish(ctx, endedNotice(user, device)))
+		return storeOut(s.store.Publish(ctx, n))
 	}
-	last := s.isLast(user, device)
-	at := time.Now()
-	topics := s.endDevice(user, device, at)
-	published := s.notices.publish(ctx, endedNotice(user, device))
-	member := backend.MemberOf(user, device)
-	ended := s.writer.putAcked(backend.DevicesTopic, cell{member: member, out: at}, wordOut)
-	acks := append(s.writeEnded(user, topics, at), ended)
+	last, at := s.isLast(user, device), time.Now()
+	told := s.tell(ctx, n, at, placed{backend.DevicesTopic, cell{member: backend.MemberOf(user, device), out: at}})
 	if last {
-		if err := s.signOut(ctx, user); err != nil {
-			leave(acks)
-			return err
-		}
+		return cmp.Or(s.signOut(ctx, user), told)
 	}
-	if published != nil {
-		leave(acks)
-		return published
-	}
-	if err := s.writer.await(ctx, acks...); err != nil {
-		return err
-	}
-	s.awaitGone(ctx, member, map[presence.Topic]struct{}{backend.DevicesTopic: {}}, devicesGoneIn)
-	return nil
+	return told
 }
 
 // knows reports whether a user is online from a device, as far as this node or the store knows. A client may
@@ -96,26 +80,10 @@ func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
 	return known
 }
 
-// hearEnded ends what a device holds on this node, after its session was ended on any node.
-func (s *signOuts) hearEnded(n backend.Notice) {
-	at := time.Now().Add(-n.Ago)
-	s.writeEnded(n.User, s.endDevice(n.User, presence.DeviceID(strings.Clone(n.Payload)), at), at)
-}
-
-// writeEnded makes a user leave those topics in which no connection holds the user.
-func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic, at time.Time) (acks []*ack) {
-	for _, topic := range topics {
-		if topic.Local() != presence.Site && topic != backend.DevicesTopic {
-			acks = append(acks, s.writer.putAcked(topic, cell{member: user, off: at}, wordOut))
-		}
-	}
-	return acks
-}
-
 // endDevice ends the user's connections here that a device opened before a moment. Page views of the device before that
 // no longer count. The connections of other devices take the place of page views, and where there are none, page
-// views of other devices hold the user again. It returns the topics in which no other device has viewed a page here.
-func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) []presence.Topic {
+// views of other devices hold the user again. The user leaves the topics in which no other device has viewed a page here.
+func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) (all []placed) {
 	s.users.records.end(backend.MemberOf(user, device), at) // so page views of it that wait for the user's settings are dropped
 	topics := s.users.removeViewsOf(user, device, at)
 	s.endWhere(user, at, func(h *holder) bool { return h.visitor.Device.ID == device })
@@ -125,7 +93,12 @@ func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at 
 		}
 	}
 	s.leases.viewedSince(at, s.users.viewsElsewhere(user, device)...)
-	return topics
+	for _, topic := range topics {
+		if topic.Local() != presence.Site && topic != backend.DevicesTopic {
+			all = append(all, placed{topic, cell{member: user, off: at}})
+		}
+	}
+	return all
 }
 
 // viewsElsewhere returns the live page views of a user's other devices, in those topics in which none of
@@ -153,8 +126,4 @@ func (u *knownUser) heldBy(topic presence.Topic, not presence.DeviceID) bool {
 		}
 	}
 	return false
-}
-
-func endedNotice(user presence.UserID, device presence.DeviceID) backend.Notice {
-	return backend.Notice{Kind: backend.NoticeEnded, User: user, Payload: string(device), Lasting: true}
 }

@@ -192,17 +192,15 @@ func (c *choices) publishSettings(ctx context.Context, user presence.UserID, not
 }
 
 // hearSettings handles the notice that a user chose settings at any node. What the store keeps it may lose, so every node
-// remembers it, unless it is told again: then there may be a later choice.
+// remembers it. A notice that comes late is unsure, since there may be a later choice.
 func (c *choices) hearSettings(n backend.Notice) {
 	user := presence.UserID(strings.Clone(string(n.User)))
 	var note noteSettings
 	if n.Payload == "" || json.Unmarshal([]byte(n.Payload), &note) != nil || note.Store == c.directory.on() {
-		c.askAgain(user)
+		c.users.askAgain(user)
 		return
 	}
-	if _, unsure := c.takeSettings(user, note, time.Now().Add(-n.Ago), note.Store && n.Ago < time.Second); unsure {
-		c.askAgain(user)
-	}
+	c.takeSettings(user, note, time.Now().Add(-n.Ago), note.Store && n.Ago < time.Second)
 }
 
 // relationsChanged publishes that a user's contacts or blocks have changed. It may be the first block or the
@@ -229,13 +227,13 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node does so in the
 // topics in which it holds the user.
 func (c *choices) statusEnded(user presence.UserID) {
-	c.take(user, func(was choice, known bool) (choice, bool) {
-		if !known {
-			return was, false
+	c.take(user, false, func(was choice, _ bool) choice {
+		if was.unsure {
+			return was
 		}
 		now, before := was.settings.Settings, was.settings.Settings
 		before.Until = time.Time{}                                   // the status right before it ended
 		since := sinceOf(was.settings.since, before, now, now.Until) // every node computes the same moment
-		return choiceOf(now, since, time.Now()), true
+		return choiceOf(now, since, time.Now())
 	})
 }

@@ -188,7 +188,7 @@ func TestSignOffIsHeardLate(t *testing.T) {
 				a.Seen(presence.Site, user("alice"), presence.Device{})
 			}
 			time.Sleep(20 * time.Second)
-			deaf.fn(backend.Notice{Kind: backend.NoticeSignedOff, User: "alice", Payload: "laptop", Lasting: true, Ago: 40 * time.Second})
+			deaf.fn(backend.Notice{Kind: backend.NoticeSignedOut, User: "alice", Payload: "browser laptop", Lasting: true, Ago: 40 * time.Second})
 			wantEnded(t, "heard late", true, before)
 			if streams {
 				wantEnded(t, "heard late", false, since)

@@ -26,24 +26,39 @@ type signOuts struct {
 	lastSeen *lastSeen
 }
 
-// signOut signs a user out. It ends this node's own connections first, then tells all
-// nodes, and only then ends the leases that any node may hold (OpSignOut). A node that
-// finds a lease gone and has heard all notices therefore knows that the user signed out
-// (see flusher.applied).
+// A sign-out ends all that holds a user, or the part of a browser or a device. The payload of its notice says which: nothing, or one
+// of these words and the id.
+const (
+	ofBrowser = "browser"
+	ofDevice  = "device"
+)
+
+func signOutNotice(user presence.UserID, of, id string) backend.Notice {
+	n := backend.SignOutNotice(user)
+	n.Payload = of + " " + id
+	return n
+}
+
+// signOut is [Tracker.SignOut].
 func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	if user == "" { // a guest
 		return nil
 	}
 	user = presence.UserID(strings.Clone(string(user)))
-	devices := s.where.devicesOf(user)
-	if len(devices) > 0 { // a sign-out is a proof of life (rule 5): otherwise its moment would differ from that of turning invisible
+	if len(s.where.devicesOf(user)) > 0 { // a sign-out is a proof of life (rule 5): otherwise its moment would differ from that of turning invisible
 		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: time.Now()})
 	}
 	at := time.Now()
-	topics := s.endHere(user, at)
-	topics[siteOf(user)] = struct{}{}
-	published := s.notices.publish(ctx, backend.SignOutNotice(user))
-	acks := s.write(topics, user, devices, at)
+	return s.tell(ctx, backend.SignOutNotice(user), at, placed{siteOf(user), cell{member: user, out: at}})
+}
+
+// tell ends what a sign-out ends at this node. Then it tells all nodes, and only then ends the leases that any node may hold, also
+// that of elsewhere. A node that finds a lease gone and has heard all notices therefore knows that the user signed out (see
+// flusher.applied).
+func (s *signOuts) tell(ctx context.Context, n backend.Notice, at time.Time, elsewhere placed) error {
+	all := append(s.end(n, at), elsewhere)
+	published := s.notices.publish(ctx, n)
+	acks := s.write(all)
 	if published != nil {
 		leave(acks)
 		return published
@@ -51,46 +66,53 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	if err := s.writer.await(ctx, acks...); err != nil {
 		return err
 	}
-	s.awaitGone(ctx, user, topics, 2*s.cfg.MergeWindow)
+	if elsewhere.member != n.User || len(s.users.connectionsOf(n.User)) == 0 {
+		s.awaitGone(ctx, elsewhere.member, all)
+	}
 	return nil
 }
 
-// hear ends what holds a user here, after the user signed out at some node, and ends it in the store too: what is just being
-// written may arrive after the sign-out.
+// hear ends what a sign-out at some node ends here, and ends it in the store too: what is just being written may arrive after the
+// sign-out.
 //
 // Example: Redis holds up writes. Node A makes Alice's page view again, and she signs out at node B. When Redis goes
 // on, it takes the sign-out first.
-func (s *signOuts) hear(n backend.Notice) {
-	at := time.Now().Add(-n.Ago)
-	devices := s.where.devicesOf(n.User)
-	leave(s.write(s.endHere(n.User, at), n.User, devices, at))
+func (s *signOuts) hear(n backend.Notice) { leave(s.write(s.end(n, time.Now().Add(-n.Ago)))) }
+
+// end ends what a sign-out at a moment ends here.
+func (s *signOuts) end(n backend.Notice, at time.Time) []placed {
+	switch of, id, _ := strings.Cut(n.Payload, " "); of {
+	case "":
+		return s.endUser(n.User, at)
+	case ofBrowser:
+		return s.endBrowser(n.User, id, at)
+	case ofDevice:
+		return s.endDevice(n.User, presence.DeviceID(strings.Clone(id)), at)
+	}
+	return nil // of a version that this one does not know
 }
 
-// write signs a user and the user's devices out of some topics. [leave] the acks.
-func (s *signOuts) write(topics map[presence.Topic]struct{}, user presence.UserID, devices []presence.UserID, at time.Time) (acks []*ack) {
-	for topic := range topics {
-		for _, member := range membersIn(topic, user, devices) {
-			acks = append(acks, s.writer.putAcked(topic, cell{member: member, out: at}, wordOut))
-		}
+// write writes what has ended. [leave] the acks.
+func (s *signOuts) write(all []placed) (acks []*ack) {
+	for _, e := range all {
+		acks = append(acks, s.writer.putAcked(e.topic, e.cell, wordOut))
 	}
 	return acks
 }
 
-// endHere ends a user's connections here whose pages asked for them before a moment. It returns the topics in which this
-// node may hold the user, or writes something of the user. While the store is out, a connection may open long after its page
-// asked.
-func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topic]struct{} {
+// endUser ends a user's connections here whose pages asked for them before a moment. While the store is out, a connection may open
+// long after its page asked.
+func (s *signOuts) endUser(user presence.UserID, at time.Time) (all []placed) {
 	s.users.records.end(user, at)
-	topics := s.users.topicsOf(user)
-	for _, topic := range s.writer.holding(user) {
-		topics[topic] = struct{}{}
-	}
 	devices := s.where.devicesOf(user)
+	topics := s.endWhere(user, at, func(*holder) bool { return true })
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}
 	}
-	for _, topic := range s.endWhere(user, at, func(*holder) bool { return true }) {
-		topics[topic] = struct{}{}
+	for topic := range topics {
+		for _, member := range membersIn(topic, user, devices) {
+			all = append(all, placed{topic, cell{member: member, out: at}})
+		}
 	}
 	for _, r := range s.topics.all() {
 		for _, member := range membersIn(r.out.topic, user, devices) {
@@ -99,7 +121,7 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 	}
 	s.users.removeViews(user, at)
 	s.stays(user)
-	return topics
+	return all
 }
 
 // stays says once more of a user's pages that have stayed, or come since, that they hold the user, after any call that tells of the
@@ -112,15 +134,19 @@ func (s *signOuts) stays(user presence.UserID) {
 	})
 }
 
-// endWhere ends the user's connections and visits here for which ends returns true. It returns the topics of the
-// connections that it ended. A connection stays if its visitor was identified after the sign-out: it belongs to a later
-// sign-in.
-func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(*holder) bool) (topics []presence.Topic) {
-	how := endingAt(at)
+// endWhere ends the user's connections and visits here for which ends returns true. A connection stays if its visitor was identified
+// after the sign-out: it belongs to a later sign-in. It returns the topics in which this node may hold the user, or writes something
+// of the user.
+func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(*holder) bool) map[presence.Topic]struct{} {
+	topics, how := s.users.topicsOf(user), endingAt(at)
+	held := s.writer.holding(user)
 	for _, c := range s.users.connectionsOf(user) {
 		if ends(c) && !s.users.identified(c).After(at) {
-			topics = append(topics, c.conn.finish(presence.ErrSignedOut, how)...)
+			held = append(held, c.conn.finish(presence.ErrSignedOut, how)...)
 		}
+	}
+	for _, topic := range held {
+		topics[topic] = struct{}{}
 	}
 	return topics
 }
@@ -134,14 +160,18 @@ func endingAt(at time.Time) ending {
 	return leaving
 }
 
-// awaitGone waits until topics here no longer show a user, so that the next page does not show the user
-// either. That takes about a merge window.
-func (s *signOuts) awaitGone(ctx context.Context, user presence.UserID, topics map[presence.Topic]struct{}, most time.Duration) {
+// awaitGone waits until topics here no longer show a member, so that the next page does not show the user
+// either. That takes about a merge window, and two at most.
+func (s *signOuts) awaitGone(ctx context.Context, member presence.UserID, from []placed) {
+	most := 2 * s.cfg.MergeWindow
+	if _, device := backend.OwnerOf(member); device != "" {
+		most = devicesGoneIn
+	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	for topic := range topics {
-		r := s.topics.peek(topic)
-		if r == nil {
+	for _, e := range from {
+		r := s.topics.peek(e.topic)
+		if r == nil || e.member != member {
 			continue
 		}
 		for shown := true; shown; {
@@ -149,7 +179,7 @@ func (s *signOuts) awaitGone(ctx context.Context, user presence.UserID, topics m
 			if view == nil || view.counting { // totals may lag
 				break
 			}
-			if _, shown = view.Member(user); shown && !wait.For(ctx, most/20) {
+			if _, shown = view.Member(member); shown && !wait.For(ctx, most/20) {
 				return
 			}
 		}

@@ -103,6 +103,37 @@ func TestLateNoticeAndAStoreThatLostTheStatus(t *testing.T) {
 	}
 }
 
+// A node that has just begun hears late that a user hid, and then showed again, or the other way round. The store has lost both.
+func TestLateNoticesOfTwoStatuses(t *testing.T) {
+	for _, last := range []presence.Status{presence.Invisible, presence.Busy} {
+		bubble(t, "last: "+string(last), func(t *testing.T) {
+			memory, lost := memstore.New(), memstore.New()
+			first := presence.Invisible
+			if last == presence.Invisible {
+				first = presence.Busy
+			}
+			a := start(t, memory, track.Config{Node: "a"})
+			w := watch(t, a)
+			for i, status := range []presence.Status{first, last} {
+				n := keeps(t, lost, "alice", status)
+				n.Ago = time.Minute - time.Duration(i)*time.Second
+				noError(t, memory.Publish(t.Context(), n))
+				time.Sleep(time.Second)
+			}
+			connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+			time.Sleep(time.Second)
+			if last == presence.Busy {
+				w.want("diff +alice -")
+			} else {
+				w.want()
+			}
+			if kept, err := memory.Statuses(t.Context(), "alice"); err != nil || kept[0].Status != last {
+				t.Errorf("the store keeps %v, %v, want %s", kept, err, last)
+			}
+		})
+	}
+}
+
 // The site names a status with a page view, a second after the user chose another one.
 func TestIdentifyNamesALaterStatus(t *testing.T) {
 	for _, named := range []presence.Status{presence.Invisible, presence.Busy} {

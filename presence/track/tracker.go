@@ -147,7 +147,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
 			cfg: cfg, life: life, store: store, users: users, topics: topics, notices: notices, seal: seal,
-			where: where, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
+			lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
 		}).begin(),
 		deliveries: deliveries,
 	}

@@ -21,6 +21,7 @@ type users struct {
 
 	records *userRecords
 	learnt  func(presence.UserID, choice) // called with mu held for each choice that this node learns
+	ask     func() bool                   // called with mu held: starts the goroutine that asks for choices
 
 	mu          usersMutex
 	closed      bool // no connection can be opened any more
@@ -40,9 +41,10 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 		guests:      make(map[string][]*holder),
 		passing:     make(map[string]*passingGuest),
 		byID:        make(map[presence.UserID]*knownUser),
-		questions:   newQuestions(),
+		questions:   questions{open: make(map[presence.UserID]*openQuestion)},
 		visited:     make(map[presence.Holder]*holder),
 		learnt:      func(presence.UserID, choice) {},
+		ask:         func() bool { return false },
 	}
 }
 

@@ -24,9 +24,9 @@ func (c choice) rev() int64 { return c.settings.Rev }
 // hides reports whether no roster but that of devices shows a user who chose this.
 func (c choice) hides() bool { return c.Base() == presence.Invisible }
 
-// choiceOf returns a user's choice, or zero if this node does not know it.
+// choiceOf returns a user's choice, as far as this node ever knew. It may be unsure.
 func (p *users) choiceOf(user presence.UserID) choice {
-	c, _ := p.records.choice(user)
+	c, _ := p.records.last(user)
 	return c
 }
 
@@ -58,16 +58,6 @@ func (p *users) inRosters(user presence.UserID) bool {
 	return !p.choiceOf(user).hides()
 }
 
-// learn replaces a user's choice by the result of replace, unless that is no change. replace is called with mu held.
-func (p *users) learn(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now, changed = replace(p.records.choice(user)); changed {
-		p.learnLocked(user, now)
-	}
-	return now, changed
-}
-
 // withChoice calls do with a user's choice, with mu held: so a later choice is also written later.
 func (p *users) withChoice(user presence.UserID, do func(now choice, known bool)) {
 	p.mu.Lock()
@@ -75,41 +65,42 @@ func (p *users) withChoice(user presence.UserID, do func(now choice, known bool)
 	do(p.records.choice(user))
 }
 
-// learnLocked remembers a choice.
-func (p *users) learnLocked(user presence.UserID, learnt choice) {
-	switch was, known := p.records.last(user); {
-	case known && was.Status == learnt.Status && was.settings.since.Equal(learnt.settings.since): // since when it is, whoever tells it again
-		learnt.at, learnt.shown = was.at, was.shown
-	case known && was.hides() && !learnt.hides():
-		learnt.shown = learnt.at
-	default:
-		learnt.shown = was.shown
-	}
-	p.records.learn(user, learnt)
-	p.learnt(user, learnt)
-	p.questions.answered(user)
-}
-
-// answer takes the answer to a question about a user whose choice this node does not know yet. It reports false for an
-// answer to a reopened question about another one.
-func (p *users) answer(user presence.UserID, answer choice) bool {
+// learn replaces what this node knows of a user's choice by the result of replace, which is called with mu held. Of a user of whom it
+// has never heard it knows an unsure choice without a revision. asked reports whether an answer is to a call that began since this
+// node noticed that it may have missed a choice.
+func (p *users) learn(user presence.UserID, answer bool, replace func(was choice, asked bool) choice) (was, now choice) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	again := p.questions.closeLocked(user)
-	_, known := p.records.choice(user)
-	if _, waits := p.questions.waiting[user]; known || !waits {
-		return !again
+	is := p.questions.open[user]
+	was, ever := p.records.last(user)
+	was.unsure = was.unsure || !ever
+	if now = replace(was, is != nil && is.asked); now != was {
+		p.learnLocked(user, was, now)
 	}
-	if last, _ := p.records.last(user); last.rev() > answer.rev() { // the store lost what this node has heard of
-		answer, answer.unsure = last, false
+	if is != nil && (answer && is.asked || !is.again && !now.unsure) {
+		delete(p.questions.open, user)
+		close(is.answered)
 	}
-	p.learnLocked(user, answer)
-	return true
+	return was, now
 }
 
-// forgetChoices forgets what users chose but for those whom keep names, and returns their choices. keep is called with mu
-// held.
-func (p *users) forgetChoices(keep func(presence.UserID, choice) bool) (kept map[presence.UserID]choice) {
+// learnLocked remembers a choice in place of an earlier one.
+func (p *users) learnLocked(user presence.UserID, was, now choice) {
+	now.shown = was.shown
+	switch {
+	case was.Status == now.Status && was.settings.since.Equal(now.settings.since): // since when it is, whoever tells it again
+		now.at = was.at
+	case was.hides() && !now.hides():
+		now.shown = now.at
+	}
+	if p.records.learn(user, now); !now.unsure {
+		p.learnt(user, now)
+	}
+}
+
+// doubt makes the choices unsure but for those that keep names, and returns these. What it forgets is who chose nothing. keep is
+// called with mu held.
+func (p *users) doubt(keep func(presence.UserID, choice) bool) (kept map[presence.UserID]choice) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kept = p.records.all()

@@ -2,7 +2,6 @@ package track
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -10,74 +9,66 @@ import (
 
 // questions are the open questions of a node about users' choices: see choices. users.mu guards them.
 type questions struct {
-	waiting  map[presence.UserID]chan struct{} // closed once the choice is known
-	reopened map[presence.UserID]*reopened     // questions that are to be asked once more, by user
-	order    askQueue[presence.UserID]         // users to ask about
-	asking   bool                              // a goroutine asks
-	askAfter time.Time                         // do not ask before: the store lost choices, and other nodes are publishing them again
+	open     map[presence.UserID]*openQuestion
+	order    askQueue[presence.UserID] // users to ask about
+	asking   bool                      // a goroutine asks
+	askAfter time.Time                 // do not ask before: the store lost choices, and other nodes are publishing them again
 }
 
-func newQuestions() questions {
-	return questions{
-		waiting: make(map[presence.UserID]chan struct{}), reopened: make(map[presence.UserID]*reopened),
+// An openQuestion is about a user whose choice this node does not know, or of whom it may have missed a later one. It is closed by the
+// answer to a call that began since, and the first one also by a notice.
+type openQuestion struct {
+	again    bool          // a later choice may have been missed
+	asked    bool          // a call has begun since
+	answered chan struct{} // closed with the question
+}
+
+// askLocked opens a question about a user, unless it is open.
+func (p *users) askLocked(user presence.UserID) {
+	if p.questions.open[user] == nil {
+		p.questions.open[user] = &openQuestion{answered: make(chan struct{})}
+		p.queueLocked(user)
 	}
 }
 
-// ask queues a question about a user. start reports whether the caller must start the goroutine that asks.
-func (q *questions) ask(user presence.UserID) (start bool) {
+// queueLocked makes an open question be asked, once more if it was asked before.
+func (p *users) queueLocked(user presence.UserID) {
+	q := &p.questions
+	q.open[user].asked = false
 	q.order.put(user)
-	start, q.asking = !q.asking, true
-	return start
+	q.asking = q.asking || p.ask()
 }
 
-// open reports whether something waits for a user's choice, or the question is reopened.
-func (q *questions) open(user presence.UserID) bool {
-	return q.waiting[user] != nil || q.reopened[user] != nil
-}
-
-// answered closes the question about a user.
-func (q *questions) answered(user presence.UserID) {
-	if known := q.waiting[user]; known != nil {
-		delete(q.waiting, user)
-		close(known)
-	}
-}
-
-// askFirst queues the question about a user's choice, unless this node knows the choice or asks already. At most most
-// questions wait. start reports whether the caller must start the goroutine that asks.
-func (p *users) askFirst(user presence.UserID, most int) (start bool) {
+// askFirst asks about a user, unless this node knows the choice. At most most questions are open.
+func (p *users) askFirst(user presence.UserID, most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.records.choice(user); known || len(p.questions.waiting) >= most {
-		return false
+	if _, known := p.records.choice(user); !known && len(p.questions.open) < most {
+		p.askLocked(user)
 	}
-	return p.askLocked(user)
 }
 
-// askLocked queues the question about a user whose choice this node does not know, unless it asks already. start is that of askFirst.
-func (p *users) askLocked(user presence.UserID) (start bool) {
-	if p.questions.waiting[user] != nil {
-		return false
-	}
-	p.questions.waiting[user] = make(chan struct{})
-	return p.questions.ask(user)
-}
-
-// whenKnown returns a channel that is closed once a user's choice is known. It is nil if nobody asks.
-func (p *users) whenKnown(user presence.UserID) <-chan struct{} {
+// askAgain asks about users of whom this node may have missed a later choice.
+func (p *users) askAgain(users ...presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.records.choice(user); known {
-		return closedChannel
+	for _, user := range users {
+		p.askLocked(user)
+		p.questions.open[user].again = true
+		p.queueLocked(user)
 	}
-	return p.questions.waiting[user]
 }
 
-var closedChannel = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
+// repeat asks once more about users whose questions are open.
+func (p *users) repeat(users []presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, user := range users {
+		if p.questions.open[user] != nil {
+			p.queueLocked(user)
+		}
+	}
+}
 
 // nextAsked returns the next users to ask about, in the order in which they came. If it is too early to ask,
 // it returns for how long. If there are none, the goroutine that asks must end.
@@ -93,7 +84,8 @@ func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duratio
 		if !ok {
 			break
 		}
-		if q.begin(user) || q.waiting[user] != nil {
+		if is := q.open[user]; is != nil {
+			is.asked = true
 			users = append(users, user)
 		}
 	}
@@ -101,15 +93,24 @@ func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duratio
 	return users, 0
 }
 
-// askAgain queues users again. start reports whether the caller must start the goroutine that asks.
-func (p *users) askAgain(users []presence.UserID) (start bool) {
+// whenKnown returns a channel that is closed once a user's choice is known. It is nil if nobody asks.
+func (p *users) whenKnown(user presence.UserID) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, user := range users {
-		start = p.questions.ask(user) || start
+	if _, known := p.records.choice(user); known {
+		return closedChannel
 	}
-	return start
+	if is := p.questions.open[user]; is != nil {
+		return is.answered
+	}
+	return nil
 }
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // askFrom lets no question be asked before a moment.
 func (p *users) askFrom(at time.Time) {
@@ -118,9 +119,11 @@ func (p *users) askFrom(at time.Time) {
 	p.questions.askAfter = later(p.questions.askAfter, at)
 }
 
-// waiting returns the users for whose choices something waits.
-func (p *users) waiting() []presence.UserID {
+// openQuestions returns the open questions by user: all, or those about users of whom this node may have missed a later choice.
+func (p *users) openQuestions(again bool) map[presence.UserID]*openQuestion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Collect(maps.Keys(p.questions.waiting))
+	some := maps.Clone(p.questions.open)
+	maps.DeleteFunc(some, func(_ presence.UserID, is *openQuestion) bool { return again && !is.again })
+	return some
 }

@@ -74,17 +74,6 @@ func (k *userRecords) learn(user presence.UserID, now choice) {
 	k.choices.Set(user, kept)
 }
 
-// suppose remembers a choice of a user that may not be the latest, unless this node knows of a later one, or of one that hides.
-func (k *userRecords) suppose(user presence.UserID, c choice) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if was, known := k.choices.Get(user); known && (was.rev() >= c.rev() || narrow(was.settings.Settings)) {
-		return
-	}
-	c.unsure = true
-	k.choices.Set(user, &c)
-}
-
 func (k *userRecords) lastHid() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,12 +91,11 @@ func (k *userRecords) all() map[presence.UserID]choice {
 	return all
 }
 
-// doubt forgets what a user chose. The choice of a user who hid from somebody stays, as unsure, until the Directory answers
-// about that user.
+// doubt makes what a user chose unsure.
 func (k *userRecords) doubt(user presence.UserID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if c, known := k.choices.Get(user); known && narrow(c.settings.Settings) {
+	if c, known := k.choices.Get(user); known && *c != nothing {
 		doubtful := *c
 		doubtful.unsure = true
 		k.choices.Replace(user, &doubtful)

@@ -21,21 +21,21 @@ type writer struct {
 
 	mu      writerMutex
 	topics  map[presence.Topic]*dirty
-	flying  map[presence.Topic]*dirty // what is being written
-	blocked map[presence.UserID]*blockedCells
-	waits   int                     // cells in blocked
-	count   int                     // cells, and other operations, in topics
-	shares  map[presence.UserID]int // how many of them each user has; nil: not counted
+	flying  map[presence.Topic]*dirty    // what is being written
+	blocked map[presence.UserID][]placed // cells that wait until this node knows what the user chose
+	waits   int                          // cells in blocked
+	count   int                          // cells, and other operations, in topics
+	shares  map[presence.UserID]int      // how many of them each user has; nil: not counted
 	pace    writerPace
 	alarm   *time.Timer // wakes run when delayed cells are due
 	last    bool        // nothing is delayed any more, because the writer ends
 	max     int         // maxPending, or a smaller number in tests
 }
 
-// blockedCells are those of a user that wait until this node knows what the user chose.
-type blockedCells struct {
-	topics []presence.Topic
-	cells  []*cell
+// A placed is a cell of a topic.
+type placed struct {
+	topic presence.Topic
+	cell
 }
 
 // maxPending is how many cells, and how many notices of each sort, wait while the store
@@ -56,7 +56,7 @@ func newWriter(stats *counters) *writer {
 	w := &writer{
 		stats:   stats,
 		topics:  make(map[presence.Topic]*dirty),
-		blocked: make(map[presence.UserID]*blockedCells),
+		blocked: make(map[presence.UserID][]placed),
 		kick:    wait.NewWakeup(),
 		retry:   wait.NewWakeup(),
 		done:    make(chan struct{}),
@@ -93,9 +93,7 @@ func (w *writer) putAcked(topic presence.Topic, c cell, of word) *ack {
 
 func (w *writer) putLocked(topic presence.Topic, c cell) {
 	owner := ownerIn(topic, c.member)
-	if blocked := w.pullLocked(owner, topic, c.member); blocked != nil {
-		c.merge(*blocked)
-	}
+	w.pullLocked(owner, topic, &c)
 	w.grewLocked(owner, w.dirtyLocked(topic).put(owner, c))
 }
 
@@ -160,26 +158,18 @@ func (w *writer) block(topic presence.Topic, c *cell) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	owner := ownerIn(topic, c.member)
-	if older := w.pullLocked(owner, topic, c.member); older != nil {
-		c.merge(*older)
-	}
+	w.pullLocked(owner, topic, c)
 	if c.isDroppable() && w.blockedFullLocked(owner) {
 		w.stats.dropped.Add(1)
 		return
 	}
-	b := w.blocked[owner]
-	if b == nil {
-		b = &blockedCells{}
-		w.blocked[owner] = b
-	}
-	b.topics, b.cells = append(b.topics, topic), append(b.cells, c)
+	w.blocked[owner] = append(w.blocked[owner], placed{topic, *c})
 	w.waits++
 }
 
 // blockedFullLocked reports whether no more cells of a user may wait for the user's choice. Each user has a share of the room.
 func (w *writer) blockedFullLocked(owner presence.UserID) bool {
-	b := w.blocked[owner]
-	return w.waits >= w.max || w.waits >= w.max/2 && b != nil && len(b.cells) > w.max/shareParts
+	return w.waits >= w.max || w.waits >= w.max/2 && len(w.blocked[owner]) > w.max/shareParts
 }
 
 // blockedFull is blockedFullLocked for new connections of users whose choice is not known: they are refused.
@@ -192,37 +182,31 @@ func (w *writer) blockedFull(user presence.UserID) bool {
 // unblock makes the cells of a user due, because this node knows now what the user chose. It is called with users.mu held.
 func (w *writer) unblock(user presence.UserID) {
 	w.mu.Lock()
-	b := w.blocked[user]
-	if b != nil {
-		delete(w.blocked, user)
-		w.waits -= len(b.cells)
-		for i, c := range b.cells {
-			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))
-		}
+	waited := w.blocked[user]
+	delete(w.blocked, user)
+	w.waits -= len(waited)
+	for _, c := range waited {
+		w.grewLocked(user, w.dirtyLocked(c.topic).put(user, c.cell))
 	}
 	w.mu.Unlock()
-	if b != nil {
+	if len(waited) > 0 {
 		w.kick.Wake()
 	}
 }
 
-// pullLocked returns and removes the blocked cell of a member of a topic; nil if there is none.
-func (w *writer) pullLocked(owner presence.UserID, topic presence.Topic, member presence.UserID) *cell {
+// pullLocked makes a cell contain the blocked one of its member of a topic, if there is one.
+func (w *writer) pullLocked(owner presence.UserID, topic presence.Topic, into *cell) {
 	b := w.blocked[owner]
-	if b == nil {
-		return nil
-	}
-	for i, c := range b.cells {
-		if c.member == member && b.topics[i] == topic {
-			b.cells, b.topics = slices.Delete(b.cells, i, i+1), slices.Delete(b.topics, i, i+1)
-			if len(b.cells) == 0 {
+	for i := range b {
+		if b[i].topic == topic && b[i].member == into.member {
+			into.merge(b[i].cell)
+			if w.blocked[owner] = slices.Delete(b, i, i+1); len(b) == 1 {
 				delete(w.blocked, owner)
 			}
 			w.waits--
-			return c
+			return
 		}
 	}
-	return nil
 }
 
 // grewLocked counts cells of a user that wait.
@@ -272,8 +256,8 @@ func (w *writer) holding(user presence.UserID) (topics []presence.Topic) {
 			}
 		}
 	}
-	if b := w.blocked[user]; b != nil {
-		topics = append(topics, b.topics...)
+	for _, c := range w.blocked[user] {
+		topics = append(topics, c.topic)
 	}
 	return topics
 }

@@ -80,8 +80,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 	batches := make([]backend.Batch, 0, len(topics))
 	now := time.Now()
 	for topic, d := range topics {
-		ops, ask := f.holdings.batch(topic, d, now)
-		f.holdings.choices.askIf(ask)
+		ops := f.holdings.batch(topic, d, now)
 		if len(ops) == 0 {
 			d.close(nil, nil)
 			continue

@@ -10,13 +10,13 @@ var peopleBugs = []bug{
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
 	{"a device has the word of before", "choices_take.go", "membersIn(topic, user, devices)", "membersIn(topic, user, devices[:0])"},
-	{"an older choice replaces a later one on a node", "choices_again.go", "case note.Rev < was.settings.Rev || note.Rev", "case note.Rev"},
+	{"an older choice replaces a later one on a node", "choices_again.go", "case note.Rev < was.rev(), !was.unsure", "case !was.unsure"},
 	{"settings are written without their revision", "settings_shown.go", "	u.Rev = r.settings.Rev\n", ""},
-	{"a node that forgot a choice believes an older one", "choices_again.go", "if !narrow(note.Settings) {", "if false {"},
+	{"a node that forgot a choice believes an older one", "choices_again.go", "now.unsure = was.unsure && !sure", "now.unsure = was.unsure && !sure && false"},
 	{"a device is shown as the store has it", "topic_hidden.go", "if v == nil || !v.Narrows(stored) {", "if true {"},
 
 	// The order of settings.
-	{"settings that may have been missed are not asked for", "choices_restore.go", "c.askAgain(slices.AppendSeq(waiting, maps.Keys(held))...)", "_, _ = waiting, held"},
+	{"settings that may have been missed are not asked for", "choices_kept.go", "c.users.askAgain(slices.AppendSeq(slices.Collect(maps.Keys(c.users.openQuestions(false))), maps.Keys(held))...)", "_ = held"},
 
 	// Signals.
 	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},

@@ -30,7 +30,7 @@ var fleetBugs = []bug{
 	{"a join does not end the doubt about a user", "topic_replica.go", "apart{stored: c.after, ", "apart{stored: c.after, stands: l.apart[c.id].stands, "},
 	{"the missing are not shown", "topic_provisional.go", "			l.roster.set(e)\n", ""},
 	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "case trusted < settled:", "case trusted < 0:"},
-	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(r.cfg.Node))", ""},
+	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(r.process))", ""},
 	{"the history of a provisional roster goes on", "topic_publish.go", "r.ledger.restartHistory(r.ledger.head)", "r.ledger.history.mixed = false"},
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
 
@@ -52,7 +52,7 @@ var fleetBugs = []bug{
 
 	// Sign-outs.
 	{"sign-outs that come late are ignored", "notices.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
-	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
+	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, n)", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if p.records.visitorEndedAt(c.visitor).After(c.held.identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if ends(c) && !s.users.identified(c).After(at) {", "if ends(c) {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "cell{member: member, out: at}", "cell{member: member}"},
@@ -60,9 +60,9 @@ var fleetBugs = []bug{
 	// Statuses.
 	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
 	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user))\n", "	_ = maps.Keys(topics)\n"},
-	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))\n", "			_ = []any{i, c}\n"},
-	{"choices are not told again after a loss", "choices_restore.go", "			c.keepAgain(ctx, user, was)\n", "			_, _ = user, was\n"},
-	{"a node asks a store that lost the choices at once", "choices_restore.go", "	c.askFrom(from)\n", ""},
+	{"a cell that waited for a choice is forgotten", "writer.go", "		w.grewLocked(user, w.dirtyLocked(c.topic).put(user, c.cell))\n", "		_ = c\n"},
+	{"choices are not told again after a loss", "choices_kept.go", "PutStatus(ctx, user, chosen, true); err == nil ||", "PutStatus(ctx, user, chosen, true); err == nil || true ||"},
+	{"a node asks a store that lost the choices at once", "choices_kept.go", "	c.askFrom(at)\n", ""},
 	{"users are announced before their choice is known", "holdings.go", "case !r.known:\n		return false\n", "case !r.known && false:\n		return false\n"},
 
 	// The order of notices and operations.
