@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
@@ -107,13 +106,8 @@ func (c *choices) logFailure(err error) {
 	if c.outage.latestFailed() || errors.Is(err, presence.ErrStoreOut) || c.life.over() {
 		return
 	}
-	waiting := c.users.openQuestions(false)
-	maps.DeleteFunc(waiting, func(user presence.UserID, _ *openQuestion) bool {
-		_, known := c.users.records.choice(user)
-		return known
-	})
-	if len(waiting) > 0 && c.logs.Pass() {
+	if waiting := c.users.waiting(); waiting > 0 && c.logs.Pass() {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in the Directory or the store; they are not announced until that is known",
-			slog.Any("error", err), slog.Int("users", len(waiting)))
+			slog.Any("error", err), slog.Int("users", waiting))
 	}
 }

@@ -51,7 +51,7 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, sure bool) (now choice, news bool) {
 	was, now := c.take(user, at.IsZero(), func(was choice, asked bool) choice {
 		now, since := was, later(was.settings.since, note.Since)
-		sure := sure && (asked || !at.IsZero())
+		sure := sure && (asked || !at.IsZero() && note.Rev >= was.rev())
 		switch {
 		case note.Rev < was.rev(), !was.unsure && note.Rev == was.rev() && since.Equal(was.settings.since):
 		case was.unsure:

@@ -77,6 +77,7 @@ func (c *choices) tend(r *replica) {
 func (c *choices) tendMember(r *replica, id presence.UserID, a apart) {
 	topic, owner, records := r.out.topic, ownerIn(r.out.topic, id), c.users.records
 	switch {
+	case a.stored == nil && !c.users.holdsMember(topic, id):
 	case a.stored == nil:
 		c.writer.put(topic, cell{member: id, pages: leaseCell{need: toMake}, visits: leaseCell{need: toMake}})
 	case c.holdsAs(topic, a.stored):

@@ -68,10 +68,12 @@ func (c *choices) out(err error) error {
 // that they know.
 const choicesWait = 2 * restoreWait
 
-// askFrom lets the store not be asked what users chose, until the other nodes have told it after a loss at a moment.
+// askFrom lets the store not be asked what users chose, until the other nodes have told it after a loss at a moment. An answer that is
+// under way may be of after the loss, so it settles nothing.
 func (c *choices) askFrom(lost time.Time) {
 	if !c.directory.on() {
 		c.users.askFrom(lost.Add(choicesWait))
+		c.users.askAgain(slices.Collect(maps.Keys(c.users.openQuestions(false)))...)
 	}
 }
 

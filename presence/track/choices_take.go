@@ -54,8 +54,11 @@ func (c *choices) show(user presence.UserID, in ...*replica) {
 
 // write writes what others may see of a user in some topics. [leave] the acks.
 func (c *choices) write(topics iter.Seq[presence.Topic], user presence.UserID) (written []*ack) {
-	devices := c.where.devicesOf(user)
+	var devices []presence.UserID
 	for topic := range topics {
+		if topic == backend.DevicesTopic {
+			devices = c.where.devicesOf(user)
+		}
 		for _, member := range membersIn(topic, user, devices) {
 			written = append(written, c.writer.putAcked(topic, cell{member: member, choice: true}, wordChoice))
 		}

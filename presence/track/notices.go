@@ -85,7 +85,7 @@ func (b *notices) keep(p *published, most int) (at time.Time) {
 		same = b.lasting
 	}
 	switch was := same[key]; {
-	case was != nil && p.notice.Lasting && was.notice.ID == p.notice.ID:
+	case was != nil && p.notice.Lasting && p.notice.ID != "" && was.notice.ID == p.notice.ID:
 		was.taken = max(was.taken, p.taken)
 		return was.at
 	case was != nil && p.at.Before(was.at):

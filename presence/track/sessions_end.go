@@ -36,12 +36,12 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 	} else if !known { // another node may have a page view of it that waits for the user's settings
 		return storeOut(s.store.Publish(ctx, n))
 	}
-	last, at := s.isLast(user, device), time.Now()
-	told := s.tell(ctx, n, at, placed{backend.DevicesTopic, cell{member: backend.MemberOf(user, device), out: at}})
-	if last {
-		return cmp.Or(s.signOut(ctx, user), told)
+	at := time.Now()
+	outs := []signedOut{{n, placed{backend.DevicesTopic, cell{member: backend.MemberOf(user, device), out: at}}}}
+	if s.isLast(user, device) {
+		outs = append(outs, s.signedOut(user, at))
 	}
-	return told
+	return s.tell(ctx, at, outs...)
 }
 
 // knows reports whether a user is online from a device, as far as this node or the store knows. A client may

@@ -27,7 +27,7 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 	}
 	user, browser = presence.UserID(strings.Clone(string(user))), strings.Clone(browser)
 	at := time.Now()
-	return s.tell(ctx, signOutNotice(user, ofBrowser, browser), at, placed{siteOf(user), cell{member: user, off: at}})
+	return s.tell(ctx, at, signedOut{signOutNotice(user, ofBrowser, browser), placed{siteOf(user), cell{member: user, off: at}}})
 }
 
 // endBrowser ends the user's connections here that the browser, or an unknown one, opened before a moment. Page views

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -44,30 +45,47 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	if user == "" { // a guest
 		return nil
 	}
-	user = presence.UserID(strings.Clone(string(user)))
-	if len(s.where.devicesOf(user)) > 0 { // a sign-out is a proof of life (rule 5): otherwise its moment would differ from that of turning invisible
-		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: time.Now()})
-	}
 	at := time.Now()
-	return s.tell(ctx, backend.SignOutNotice(user), at, placed{siteOf(user), cell{member: user, out: at}})
+	return s.tell(ctx, at, s.signedOut(presence.UserID(strings.Clone(string(user))), at))
 }
 
-// tell ends what a sign-out ends at this node. Then it tells all nodes, and only then ends the leases that any node may hold, also
-// that of elsewhere. A node that finds a lease gone and has heard all notices therefore knows that the user signed out (see
-// flusher.applied).
-func (s *signOuts) tell(ctx context.Context, n backend.Notice, at time.Time, elsewhere placed) error {
-	all := append(s.end(n, at), elsewhere)
-	published := s.notices.publish(ctx, n)
-	acks := s.write(all)
-	if published != nil {
+// A signedOut is what ends by a sign-out: of whom or what its notice says, and in the store also where this node holds nothing.
+type signedOut struct {
+	notice    backend.Notice
+	elsewhere placed
+}
+
+// signedOut returns the sign-out of a user at a moment. It is a proof of life (rule 5): otherwise its moment would differ from that of
+// turning invisible.
+func (s *signOuts) signedOut(user presence.UserID, at time.Time) signedOut {
+	if len(s.where.devicesOf(user)) > 0 {
+		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: at})
+	}
+	return signedOut{backend.SignOutNotice(user), placed{siteOf(user), cell{member: user, out: at}}}
+}
+
+// tell ends what sign-outs at a moment end at this node. Then it tells all nodes, and only then ends the leases that any node may hold.
+// A node that finds a lease gone and has heard all notices therefore knows that the user signed out (see flusher.applied).
+func (s *signOuts) tell(ctx context.Context, at time.Time, outs ...signedOut) error {
+	var all []placed
+	var acks []*ack
+	var untold error
+	for _, out := range outs {
+		ended := append(s.end(out.notice, at), out.elsewhere)
+		untold = cmp.Or(untold, s.notices.publish(ctx, out.notice))
+		all, acks = append(all, ended...), append(acks, s.write(ended)...)
+	}
+	if untold != nil {
 		leave(acks)
-		return published
+		return untold
 	}
 	if err := s.writer.await(ctx, acks...); err != nil {
 		return err
 	}
-	if elsewhere.member != n.User || len(s.users.connectionsOf(n.User)) == 0 {
-		s.awaitGone(ctx, elsewhere.member, all)
+	for _, out := range outs {
+		if user := out.notice.User; out.elsewhere.member != user || len(s.users.connectionsOf(user)) == 0 {
+			s.awaitGone(ctx, out.elsewhere.member, all)
+		}
 	}
 	return nil
 }

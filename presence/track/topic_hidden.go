@@ -47,7 +47,9 @@ func (r *replica) narrowed(e *entry, a apart, shown *entry) *entry {
 	}
 	m, now := e.Member, *v
 	now.Status, _ = shownIdle(v.Status, stored.Status == presence.Idle)
-	m.Visibility = &now
+	if m.Visibility = &now; shown != nil && shown.Same(m) && shown.Since.Equal(m.Since) {
+		return shown
+	}
 	return newEntry(m)
 }
 
@@ -65,6 +67,11 @@ func (r *replica) learned(user presence.UserID) {
 			members = append(members, e.ID)
 			return true
 		})
+		for id := range r.ledger.pending {
+			if owner, _ := backend.OwnerOf(id); owner == user {
+				members = append(members, id)
+			}
+		}
 	}
 	for _, id := range members {
 		if _, is := r.ledger.apart[id]; is {

@@ -30,7 +30,7 @@ import (
 // It is settled after settleFor, by default 13 s: then every node has restored its leases, and sweeps have ended those that no node
 // holds any more (see generation). These do not wait for it:
 //   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of reach meanwhile.
-//   - Who signed out or hides leaves at once: no node restores the lease, and the store cannot report a leave of a user that it lost.
+//   - A user whom the store lost leaves at once if the user signed out or hides: no node restores the lease, and the store reports no leave.
 //   - A diff about a user counts.
 //   - Who is out joins at once if a connection of this node holds the user.
 //
@@ -93,20 +93,29 @@ func (r *replica) stand(readers roster, latest int64, gone map[presence.UserID]b
 		}
 		return true
 	})
+	left := func(e *entry) (l backend.Departure, is bool) { // by the log; without last seen of who is unseen
+		l, is = gone[e.ID]
+		return l, is && (l.LastSeen.IsZero() || l.LastSeen.After(e.Since))
+	}
 	readers.byID.Scan(func(e *entry) bool {
-		a := apart{stands: !gone[e.ID].LastSeen.After(e.Since), since: now}
+		_, gone := left(e)
+		a := apart{stands: !gone, since: now}
 		if before, is := was[e.ID]; is && before.stored == nil {
 			a.since = before.since
 		}
-		if stored.get(e.ID) == nil && r.see(e.ID, a, e) != nil {
-			l.roster.set(e)
+		if stored.get(e.ID) != nil {
+			return true
+		}
+		if is := r.see(e.ID, a, e); is != nil {
+			l.roster.set(is)
 		}
 		return true
 	})
 	n := difference(readers, l.roster)
-	for i, left := range n.leaves {
-		if n.leaves[i] = gone[left.ID]; !n.leaves[i].LastSeen.After(readers.get(left.ID).Since) {
-			n.leaves[i] = r.departure(left.ID, now)
+	for i, d := range n.leaves {
+		var told bool
+		if n.leaves[i], told = left(readers.get(d.ID)); !told {
+			n.leaves[i] = r.departure(d.ID, now)
 		}
 	}
 	return n
@@ -210,10 +219,9 @@ func (r *replica) settle() {
 // nextVersion returns a name for a version that exists only in this process. Another one, also of this node, answers a reader of it
 // with a state. The name contains a hash of the name of the process.
 func (r *replica) nextVersion() presence.DiffID {
-	r.names++
 	hash := fnv.New32a()
 	hash.Write([]byte(r.process))
-	id := fmt.Sprintf("%s-%x-%x", r.ledger.head, hash.Sum32(), r.names)
+	id := fmt.Sprintf("%s-%x-%x", r.ledger.head, hash.Sum32(), r.names.Add(1))
 	return presence.DiffID(id[max(len(id)-wire.MaxDiffIDLen, 0):])
 }
 

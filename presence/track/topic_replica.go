@@ -19,7 +19,8 @@ type topicEnv struct {
 	spawn   func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
 	restore func(context.Context) error // writes again everything of this node that the store may have lost
 	records *userRecords
-	process string // the name of this process
+	process string       // the name of this process
+	names   atomic.Int32 // how many names nextVersion has made
 	writer  *writer
 	peaks   *peaks
 	probes  *sync.Pool // of *entry, to search rosters by
@@ -52,7 +53,6 @@ type replica struct {
 	ledger     ledger
 	watch      storeWatch
 	settling   *time.Timer    // settles
-	names      int32          // the number of names that nextVersion has made
 	counts     backend.Counts // the latest figures; their total belongs to the head
 	pace       figurePace
 	staleSince time.Time       // since when the store is out; zero: it is not

@@ -169,6 +169,13 @@ func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (hol
 	return holders
 }
 
+// holdsMember reports whether a page here that is not silent holds a member of a topic.
+func (p *users) holdsMember(topic presence.Topic, member presence.UserID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.holdersLocked(topic, member)) > 0
+}
+
 // asked notes that the leases of a connection or visit are asked for.
 func (p *users) asked(h *holder) {
 	p.mu.Lock()

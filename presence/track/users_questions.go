@@ -1,7 +1,6 @@
 package track
 
 import (
-	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,7 +15,7 @@ type questions struct {
 }
 
 // An openQuestion is about a user whose choice this node does not know, or of whom it may have missed a later one. It is closed by the
-// answer to a call that began since, and the first one also by a notice.
+// answer to a call that began since. One that is not asked again is closed by a notice, too.
 type openQuestion struct {
 	again    bool          // a later choice may have been missed
 	asked    bool          // a call has begun since
@@ -39,11 +38,11 @@ func (p *users) queueLocked(user presence.UserID) {
 	q.asking = q.asking || p.ask()
 }
 
-// askFirst asks about a user, unless this node knows the choice. At most most questions are open.
+// askFirst asks about a user, unless this node knows the choice. It opens no question over most, and as many that are asked again.
 func (p *users) askFirst(user presence.UserID, most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.records.choice(user); !known && len(p.questions.open) < most {
+	if _, known := p.records.choice(user); !known && len(p.questions.open) < 2*most {
 		p.askLocked(user)
 	}
 }
@@ -123,7 +122,23 @@ func (p *users) askFrom(at time.Time) {
 func (p *users) openQuestions(again bool) map[presence.UserID]*openQuestion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	some := maps.Clone(p.questions.open)
-	maps.DeleteFunc(some, func(_ presence.UserID, is *openQuestion) bool { return again && !is.again })
+	some := make(map[presence.UserID]*openQuestion)
+	for user, is := range p.questions.open {
+		if is.again || !again {
+			some[user] = is
+		}
+	}
 	return some
+}
+
+// waiting returns how many users there are whose choice this node does not know, and asks for.
+func (p *users) waiting() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for user := range p.questions.open {
+		if _, known := p.records.choice(user); !known {
+			n++
+		}
+	}
+	return n
 }
