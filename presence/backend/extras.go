@@ -70,8 +70,8 @@ type RecentQuery struct {
 	Limit  int    // how many users the page has at most, 1 to 1,000
 
 	// Users asks for these users, up to 1,000, in place of a page. The answer has one RecentUser for each, in
-	// their order, which is zero for a user whom the topic does not remember by name (rule 9). Its Total and
-	// Next are zero. The other fields do not count. Only a [Store] takes it.
+	// the order of Users. The RecentUser of a user whom the topic does not remember by name is zero (rule 9). Total and
+	// Next of the answer are zero. The other fields of the query do not count. Only a [Store] takes Users.
 	Users []presence.UserID
 }
 

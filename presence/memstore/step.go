@@ -96,7 +96,7 @@ func (s *atomicStep) mergeOther(op backend.Op) bool {
 	return true
 }
 
-// beat moves the end of a lease. It returns false if there is none.
+// beat moves the end of a lease. It returns false if the member has no such lease.
 func (s *atomicStep) beat(op backend.Op) bool {
 	m := s.topic.members[op.User.ID]
 	if i, ok := s.index[op.User.ID]; ok {

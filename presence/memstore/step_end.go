@@ -8,8 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// diff ends the step: members of whom nothing is known any more are removed. It
-// returns the changes that others see, or nil if there are none.
+// diff ends the step: it removes the members of whom nothing is known any more, and
+// returns the changes that others see. It returns nil if others see no change.
 func (s *atomicStep) diff() *backend.Diff {
 	t, d := s.topic, backend.Diff{}
 	for i := range s.touched {

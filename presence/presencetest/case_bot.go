@@ -73,8 +73,8 @@ func botRenamed(tr *trial) {
 	tr.wantBots(presence.Site, "B:1 C:1")
 }
 
-// Rule 8: those who are counted go on, a large number comes through whoever came first, and there is room again
-// after the window.
+// Rule 8: bots that are counted stay counted, a bot with many ids is counted whoever came first, and after the
+// window there is room again.
 func botBound(tr *trial) {
 	bots := func(from, to int) (ops []backend.Op) {
 		for i := from; i < to; i++ {

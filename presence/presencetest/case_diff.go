@@ -77,7 +77,7 @@ func (p page) balance(id presence.UserID) (n int) {
 	return n
 }
 
-// Rule 2, scenario 15: three joins at once are one diff, and so is a mixture.
+// Rule 2, scenario 15: three joins in one step are one diff, and so are joins and leaves in one step.
 func oneDiffAStep(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("a", "a.1"), join("b", "a.2"), join("c", "a.3"))

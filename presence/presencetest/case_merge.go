@@ -112,7 +112,7 @@ func signsOutTwice(tr *trial) {
 	}
 }
 
-// Rules 3 and 10: in no list, figure or export, while other users are there and after them. Who hid or never came is remembered
+// Rules 3 and 10: a user who is remembered is in no list, figure or export, while other users are there and after them. Who hid or never came is remembered
 // too. An erasure forgets that.
 func memoryHides(tr *trial) {
 	tr.keep = presence.Keep{Peak: true}
@@ -148,8 +148,8 @@ func memoryHides(tr *trial) {
 	tr.wantHeld("u", "a.2")
 }
 
-// Rules 3 and 10: by a sweep, whether the user was there for long or not at all. Of who is there, the ended connections stay
-// known. A topic of which nothing else is left goes then.
+// Rules 3 and 10: a sweep ends what is remembered, whether the user was there for long or not at all. The ended connections of a
+// user who is there stay known. A topic of which nothing else is left goes then.
 func memoryEnds(tr *trial) {
 	late := func(id presence.UserID, h presence.Holder, rev int64) backend.Op {
 		return past(revised(lasting(join(id, h), day), rev), period)
