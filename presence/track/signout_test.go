@@ -217,6 +217,27 @@ func TestChoicesAreToldAgain(t *testing.T) {
 	})
 }
 
+// A store that lost the choices and does not take them for a while gets them as soon as it does.
+func TestChoicesAreToldUntilTheStoreTakesThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := &deafStore{Store: memstore.New()}
+		way := presencetest.NewFaults(deaf)
+		b := start(t, way, track.Config{Node: "b"})
+		choose(t, b, "alice", presence.Invisible)
+		time.Sleep(time.Hour)
+		way.Break(presencetest.Fault{Err: presence.ErrStoreOut}, presencetest.CallPutStatus)
+		other := memstore.New()
+		deaf.lose(other)
+		deaf.fn(backend.Notice{Missed: 2 * time.Second})
+		time.Sleep(time.Minute)
+		way.Heal()
+		time.Sleep(10 * time.Second)
+		if got, err := other.Statuses(t.Context(), "alice"); err != nil || got[0].Status != presence.Invisible {
+			t.Errorf("got %q and error %v, want invisible", got, err)
+		}
+	})
+}
+
 // A choice of which a node knows only from the store is told again too, and holds
 // meanwhile: nobody who is invisible is announced because the store was wiped.
 func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
